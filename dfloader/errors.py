@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 
-class _Located(ValueError):
+class _LocatedError(ValueError):
     """A message that also says where: column, rows, path, and what to do about it."""
 
     def __init__(
@@ -28,7 +28,7 @@ class _Located(ValueError):
         return _rebuild, (type(self), self.message, where)
 
 
-class DataFrameError(_Located):
+class DataFrameError(_LocatedError):
     """The frame, or what was said about it, is wrong.
 
     Attributes:
@@ -39,9 +39,9 @@ class DataFrameError(_Located):
     """
 
 
-class DecodeError(_Located):
+class DecodeError(_LocatedError):
     """A file could not be turned into an image. Attributes as in `DataFrameError`."""
 
 
-def _rebuild(cls: type[_Located], message: str, where: dict[str, Any]) -> _Located:
+def _rebuild(cls: type[_LocatedError], message: str, where: dict[str, Any]) -> _LocatedError:
     return cls(message, **where)

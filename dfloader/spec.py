@@ -1,0 +1,176 @@
+"""What the user said, frozen and checked; no data. Imports errors only.
+
+Three descriptions, one for each reader: `FrameSpec` (what the columns mean) is for the table,
+`ImageSpec` (what a file becomes) for decode and render, `OrderSpec` (which rows form a batch) for
+the plan. `parse` deals the keywords out to them.
+"""
+
+import difflib
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, NamedTuple, get_args
+
+ClassMode = Literal["categorical", "sparse", "binary", "raw"]
+ColorMode = Literal["rgb", "grayscale"]
+Decode = Literal["scaled", "full"]
+Dtype = Literal["float32", "uint8"]
+Interpolation = Literal["bilinear", "nearest"]
+
+CHANNELS: Mapping[str, int] = {"rgb": 3, "grayscale": 1}
+_MAX_SEED = 2**64
+
+
+class ArraySpec(NamedTuple):
+    """Shape of one example (without the batch axis) and dtype of an array in a batch."""
+
+    shape: tuple[int | None, ...]
+    dtype: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameSpec:
+    """What the columns of the frame mean. See the public contract for each keyword."""
+
+    directory: str | os.PathLike[str] | None = None
+    x_col: str | None = None
+    y_col: str | Sequence[str] | None = None
+    class_mode: ClassMode | None = "categorical"
+    classes: Sequence[Any] | None = None
+    validate: bool = True
+
+    def __post_init__(self) -> None:
+        if self.class_mode is not None:
+            _check_choice("class_mode", self.class_mode, (*get_args(ClassMode), None))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageSpec:
+    """What a file becomes: an array (height, width, channels) of one dtype.
+
+    Values are 0..255 before `rescale`.
+    """
+
+    target_size: tuple[int, int] | None = (256, 256)
+    color_mode: ColorMode = "rgb"
+    interpolation: Interpolation = "bilinear"
+    decode: Decode = "scaled"
+    dtype: Dtype = "float32"
+    rescale: float | None = None
+
+    def __post_init__(self) -> None:
+        _check_choice("color_mode", self.color_mode, get_args(ColorMode))
+        _check_choice("interpolation", self.interpolation, get_args(Interpolation))
+        _check_choice("decode", self.decode, get_args(Decode))
+        _check_choice("dtype", self.dtype, get_args(Dtype))
+        if self.target_size is not None:
+            object.__setattr__(self, "target_size", _size(self.target_size))
+        if self.rescale is not None and self.dtype != "float32":
+            raise ValueError(
+                f"rescale={self.rescale!r} needs dtype='float32', not {self.dtype!r}. "
+                "Drop rescale, or put a keras.layers.Rescaling into the model."
+            )
+
+    @property
+    def channels(self) -> int:
+        return CHANNELS[self.color_mode]
+
+    def signature(self) -> ArraySpec:
+        height, width = self.target_size or (None, None)
+        return ArraySpec((height, width, self.channels), self.dtype)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrderSpec:
+    """Which rows form a batch, as a function of the epoch."""
+
+    batch_size: int = 32
+    shuffle: bool = True
+    seed: int
+    drop_remainder: bool = False
+
+    def __post_init__(self) -> None:
+        if not _is_int(self.batch_size) or self.batch_size < 1:
+            raise ValueError(f"batch_size={self.batch_size!r} is not a positive whole number.")
+        if not _is_int(self.seed) or not 0 <= self.seed < _MAX_SEED:
+            raise ValueError(f"seed={self.seed!r} is not a whole number from 0 to 2**64 - 1.")
+
+    def batches(self, examples: int) -> int:
+        """Count the batches of an epoch of `examples` rows."""
+        whole = examples // self.batch_size
+        return whole if self.drop_remainder else math.ceil(examples / self.batch_size)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """All that was said about a loader."""
+
+    frame: FrameSpec
+    image: ImageSpec
+    order: OrderSpec
+
+
+def parse(batch_size: int, keywords: Mapping[str, Any], *, fresh_seed: int) -> Spec:
+    """Deal keywords out to the three specs.
+
+    Args:
+        batch_size: rows in a batch.
+        keywords: the `**spec` of an entry point.
+        fresh_seed: the seed to use where `keywords` name none.
+
+    Raises:
+        TypeError: a keyword is unknown.
+        ValueError: a value is not one of those allowed.
+    """
+    check_keywords(keywords, known_keywords())
+    order = {"batch_size": batch_size, **_taken(OrderSpec, keywords)}
+    if order.get("seed") is None:
+        order["seed"] = fresh_seed
+    return Spec(
+        FrameSpec(**_taken(FrameSpec, keywords)),
+        ImageSpec(**_taken(ImageSpec, keywords)),
+        OrderSpec(**order),
+    )
+
+
+def known_keywords() -> tuple[str, ...]:
+    """List the keywords of `**spec`."""
+    named = [f.name for part in (FrameSpec, ImageSpec, OrderSpec) for f in fields(part)]
+    return tuple(name for name in named if name != "batch_size")
+
+
+def check_keywords(given: Iterable[str], known: Sequence[str]) -> None:
+    """Raise TypeError for the first unknown keyword, with the nearest known one."""
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            guess = f" Did you mean {near[0]!r}?" if near else ""
+            raise TypeError(
+                f"unknown keyword {name!r}.{guess} Known keywords: {', '.join(sorted(known))}."
+            )
+
+
+def _taken(part: type[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+    names = {f.name for f in fields(part)}
+    return {name: value for name, value in keywords.items() if name in names}
+
+
+def _check_choice(name: str, value: object, allowed: Sequence[object]) -> None:
+    if value in allowed:
+        return
+    near = difflib.get_close_matches(str(value), [str(a) for a in allowed], n=1)
+    guess = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, allowed))}.{guess}")
+
+
+def _size(value: Any) -> tuple[int, int]:
+    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
+        raise ValueError(f"target_size={value!r} is not (height, width).")
+    if not all(_is_int(side) and side > 0 for side in value):
+        raise ValueError(f"target_size={value!r}: height and width are positive whole numbers.")
+    return int(value[0]), int(value[1])
+
+
+def _is_int(value: object) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool)
