@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import tifffile
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 SAMPLE = Path(__file__).resolve().parent.parent / "sample_data"
@@ -24,23 +24,11 @@ RED, GREEN, BLUE, YELLOW = (220, 40, 40), (40, 180, 60), (40, 80, 200), (230, 20
 COLOURS = [RED, GREEN, BLUE, YELLOW]
 RAMP = (np.arange(2048) * 65535 // 2047).reshape(32, 64)
 
-EXACT = [
-    "animated.gif",
-    "animated.webp",
-    "no_extension",
-    "palette.png",
-    "plain.bmp",
-    "png_inside.jpg",
-    "static.webp",
-]
-LOSSY = [
-    "UPPER.JPG",
-    "cmyk.jpg",
-    "name with spaces.jpg",
-    "progressive.jpg",
-    "ünï_cöde.jpg",
-    *(f"orientation_{number}.jpg" for number in range(1, 9)),
-]
+ANIMATED = ["animated.gif", "animated.webp"]
+MISNAMED = ["no_extension", "png_inside.jpg"]  # both hold a PNG
+EXACT = [*ANIMATED, *MISNAMED, "palette.png", "plain.bmp", "static.webp"]
+LOSSY = ["UPPER.JPG", "cmyk.jpg", "name with spaces.jpg", "progressive.jpg", "ünï_cöde.jpg"]
+LOSSY += [f"orientation_{number}.jpg" for number in range(1, 9)]
 # The upright picture's corners, clockwise from the top left, as a reader without EXIF sees them.
 STORED_CORNERS = {
     1: [RED, GREEN, YELLOW, BLUE],
@@ -93,11 +81,8 @@ def corners(pixels: NDArray[np.uint8]) -> NDArray[np.int64]:
     return np.array([pixels[0, 0], pixels[0, -1], pixels[-1, -1], pixels[-1, 0]], int)
 
 
-def apart(first: NDArray[np.generic], second: NDArray[np.generic]) -> NDArray[np.int64]:
+def apart(first: ArrayLike, second: ArrayLike) -> NDArray[np.int64]:
     return np.abs(np.asarray(first, int) - np.asarray(second, int))
-
-
-# The labels and the pictures
 
 
 def test_labels_have_the_documented_columns_and_no_gaps(labels: pd.DataFrame) -> None:
@@ -111,8 +96,7 @@ def test_classes_are_balanced(labels: pd.DataFrame) -> None:
 
 def test_split_is_stratified(labels: pd.DataFrame) -> None:
     counts = labels.groupby(["split", "class"]).size().to_dict()
-    train, val = {("train", c): 52 for c in CLASSES}, {("val", c): 18 for c in CLASSES}
-    assert counts == train | val
+    assert counts == {(s, c): n for s, n in (("train", 52), ("val", 18)) for c in CLASSES}
 
 
 def test_no_group_is_on_two_sides_of_the_split(labels: pd.DataFrame) -> None:
@@ -173,9 +157,6 @@ def test_sample_data_is_small() -> None:
     assert sum(p.stat().st_size for p in files) < MAX_BYTES
 
 
-# The awkward files
-
-
 def test_awkward_labels_list_every_file(awkward: pd.DataFrame) -> None:
     assert list(awkward.columns) == ["filename", "kind", "loads"]
     found = {p.name for p in AWKWARD.iterdir()} - {"labels.csv", "README.md"}
@@ -216,21 +197,19 @@ def test_orientation_is_stored_as_tag_and_turned_pixels(number: int) -> None:
 
 
 def test_grey16_png_holds_the_ramp() -> None:
-    kind, mode, pixels = stored(AWKWARD / "grey16.png")
-    assert (kind, mode) == ("PNG", "I;16")
+    _, mode, pixels = stored(AWKWARD / "grey16.png")
+    assert mode == "I;16"
     np.testing.assert_array_equal(pixels, RAMP)
 
 
-def test_grey16_tiff_holds_the_ramp() -> None:
-    pixels = tifffile.imread(AWKWARD / "grey16.tif")
-    assert pixels.dtype == np.uint16
-    np.testing.assert_array_equal(pixels, RAMP)
-
-
-def test_float_tiff_holds_the_ramp_in_0_to_1() -> None:
-    pixels = tifffile.imread(AWKWARD / "float32.tif")
-    assert pixels.dtype == np.float32
-    np.testing.assert_array_equal(pixels, (RAMP / 65535).astype(np.float32))
+@pytest.mark.parametrize(
+    ("name", "ramp"),
+    [("grey16.tif", RAMP.astype(np.uint16)), ("float32.tif", (RAMP / 65535).astype(np.float32))],
+)
+def test_tiff_holds_the_ramp(name: str, ramp: NDArray[np.generic]) -> None:
+    pixels = tifffile.imread(AWKWARD / name)
+    assert pixels.dtype == ramp.dtype
+    np.testing.assert_array_equal(pixels, ramp)
 
 
 def test_five_bands_are_uint8_channels() -> None:
@@ -259,8 +238,7 @@ def test_one_bit_png_is_black_and_white() -> None:
 
 
 def test_cmyk_jpeg_has_four_inks() -> None:
-    kind, mode, pixels = stored(AWKWARD / "cmyk.jpg")
-    assert (kind, mode, pixels.shape) == ("JPEG", "CMYK", (32, 64, 4))
+    assert stored(AWKWARD / "cmyk.jpg")[:2] == ("JPEG", "CMYK")
 
 
 def test_grey_jpeg_has_one_channel() -> None:
@@ -274,16 +252,16 @@ def test_progressive_jpeg_is_progressive() -> None:
         assert image.info["progressive"] == 1
 
 
-@pytest.mark.parametrize(("name", "frames"), [("animated.gif", 2), ("animated.webp", 2)])
-def test_animation_ends_in_reversed_colours(name: str, frames: int) -> None:
+@pytest.mark.parametrize("name", ANIMATED)
+def test_animation_ends_in_reversed_colours(name: str) -> None:
     with Image.open(AWKWARD / name) as image:
-        assert image.n_frames == frames
-        image.seek(frames - 1)
+        assert image.n_frames == 2
+        image.seek(1)
         last = np.asarray(image.convert("RGB"))
     np.testing.assert_array_equal(last, quadrants(COLOURS[::-1]))
 
 
-@pytest.mark.parametrize("name", ["no_extension", "png_inside.jpg"])
+@pytest.mark.parametrize("name", MISNAMED)
 def test_png_hides_behind_its_name(name: str) -> None:
     assert stored(AWKWARD / name)[0] == "PNG"
 
@@ -299,9 +277,6 @@ def test_truncated_jpeg_has_a_whole_header_and_half_its_pixels() -> None:
 def test_file_without_a_picture_is_not_an_image(name: str) -> None:
     with pytest.raises(UnidentifiedImageError):
         stored(AWKWARD / name)
-
-
-# Drawing again
 
 
 def test_redrawing_gives_the_same_tables(redrawn: Path) -> None:
