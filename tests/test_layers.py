@@ -1,0 +1,100 @@
+"""The import direction, read from the source; what a process loads, read from sys.modules."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "dfloader"
+
+# A module imports only from rows above its own. A new module needs a place here.
+LAYERS = [
+    {"errors"},
+    {"spec"},
+    {"packed", "plan", "labels", "decode"},
+    {"table", "render"},
+    {"frame", "batch"},
+    {"workers", "backend"},
+    {"sequence", "tfdata"},
+]
+FRAMEWORKS = {"tensorflow", "keras", "tf_keras"}
+FRONTS = {"backend", "sequence", "tfdata"}
+READS_FRAMES = {"frame"}
+DECODERS = {"simplejpeg", "imageio", "PIL", "tifffile"}
+
+
+def modules() -> list[str]:
+    return sorted(path.stem for path in PACKAGE.glob("*.py") if not path.stem.startswith("__"))
+
+
+def imports(source: str) -> tuple[set[str], set[str]]:
+    """Give the dfloader modules and the other top-level packages that a source imports."""
+    own, others = set(), set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module == "dfloader":
+            names = [f"dfloader.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        else:
+            continue
+        for name in names:
+            top, *rest = name.split(".")
+            if top == "dfloader":
+                own.update(rest[:1])
+            else:
+                others.add(top)
+    return own, others
+
+
+def upward(module: str, source: str) -> set[str]:
+    """Give the imports of a module that are not from a lower layer."""
+    lower: set[str] = set()
+    for layer in LAYERS:
+        if module in layer:
+            return imports(source)[0] - lower
+        lower |= layer
+    raise AssertionError(f"say in LAYERS where module {module!r} belongs")
+
+
+@pytest.mark.parametrize("module", modules())
+def test_imports_point_downward(module: str) -> None:
+    assert upward(module, (PACKAGE / f"{module}.py").read_text()) == set()
+
+
+def test_the_check_sees_an_upward_import() -> None:
+    assert upward("spec", "from dfloader.batch import Loader") == {"batch"}
+    assert upward("table", "import dfloader.spec, dfloader.render") == {"render"}
+
+
+@pytest.mark.parametrize("module", modules())
+def test_frameworks_frames_and_decoders_stay_where_they_belong(module: str) -> None:
+    others = imports((PACKAGE / f"{module}.py").read_text())[1]
+    assert module in FRONTS or not others & FRAMEWORKS
+    assert module in READS_FRAMES or "pandas" not in others
+    assert module == "decode" or not others & DECODERS
+
+
+def loaded_after(statement: str) -> set[str]:
+    code = f"import sys; {statement}; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=PACKAGE.parent
+    )
+    return set(done.stdout.split())
+
+
+def test_import_dfloader_loads_no_framework_and_no_pandas() -> None:
+    assert not loaded_after("import dfloader") & {*FRAMEWORKS, "pandas", "numpy"}
+
+
+def test_what_a_worker_imports_loads_no_framework_and_no_pandas() -> None:
+    loaded = loaded_after("import dfloader.workers")
+    assert "dfloader.batch" in loaded
+    assert not loaded & {*FRAMEWORKS, "pandas"}
+
+
+def test_the_framework_check_sees_one() -> None:
+    assert "pandas" in loaded_after("import dfloader.frame")
