@@ -59,7 +59,8 @@ class Loader:
         spec = self.image
         if spec.target_size is None:
             return self._same_size(rows)
-        out = np.empty((len(rows), *spec.target_size, spec.channels), spec.dtype)
+        channels = spec.channels or self.example(int(rows[0])).shape[2]
+        out = np.empty((len(rows), *spec.target_size, channels), spec.dtype)
         for slot, row in zip(out, rows.tolist(), strict=True):
             render(self.example(row), spec, slot)
         return out

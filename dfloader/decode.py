@@ -12,14 +12,15 @@ import numpy as np
 import numpy.typing as npt
 import simplejpeg
 
+from dfloader import geometry
 from dfloader.errors import DecodeError
 from dfloader.spec import ImageSpec
 
 JPEG_MAGIC = b"\xff\xd8\xff"
 SCALES = (8, 4, 2, 1)
 
-_JPEG_COLOR = {"rgb": "RGB", "grayscale": "GRAY"}
-_PILLOW_MODE = {"rgb": "RGB", "grayscale": "L"}
+_JPEG_COLOR = {"rgb": "RGB", "rgba": "RGBA", "grayscale": "GRAY", "unchanged": "RGB"}
+_PILLOW_MODE = {"rgb": "RGB", "rgba": "RGBA", "grayscale": "L", "unchanged": None}
 
 
 def decode(data: bytes, spec: ImageSpec) -> npt.NDArray[np.uint8]:
@@ -36,17 +37,15 @@ def decode(data: bytes, spec: ImageSpec) -> npt.NDArray[np.uint8]:
         raise DecodeError(f"cannot decode: {error}") from error
 
 
-def scale(height: int, width: int, spec: ImageSpec) -> int:
-    """Choose k so that a JPEG decoded at 1/k still covers the target in both directions."""
-    if spec.decode == "full" or spec.target_size is None:
-        return 1
-    rows, columns = spec.target_size
-    return next((k for k in SCALES if -(-height // k) >= rows and -(-width // k) >= columns), 1)
-
-
 def _decode_jpeg(data: bytes, spec: ImageSpec) -> npt.NDArray[np.uint8]:
     height, width = simplejpeg.decode_jpeg_header(data)[:2]
-    k = scale(height, width, spec)
+    k = geometry.place(
+        height,
+        width,
+        spec.target_size,
+        resize_mode=spec.resize_mode,
+        scaled=spec.decode == "scaled",
+    ).scale
     image: npt.NDArray[np.uint8] = simplejpeg.decode_jpeg(
         data,
         _JPEG_COLOR[spec.color_mode],

@@ -13,12 +13,17 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple, get_args
 
 ClassMode = Literal["categorical", "sparse", "binary", "raw"]
-ColorMode = Literal["rgb", "grayscale"]
+ColorMode = Literal["rgb", "rgba", "grayscale", "unchanged"]
 Decode = Literal["scaled", "full"]
-Dtype = Literal["float32", "uint8"]
-Interpolation = Literal["bilinear", "nearest"]
+Dtype = Literal["float32", "uint8", "uint16"]
+Interpolation = Literal["bilinear", "nearest", "area", "bicubic", "lanczos"]
+OnError = Literal["raise", "skip"]
+ResizeMode = Literal["stretch", "crop", "pad"]
 
-CHANNELS: Mapping[str, int] = {"rgb": 3, "grayscale": 1}
+# Channels of an example; None: as the file has them.
+CHANNELS: Mapping[str, int | None] = {"rgb": 3, "rgba": 4, "grayscale": 1, "unchanged": None}
+# A quarter of a GiB as RGB; from here on Pillow suspects a decompression bomb, too.
+MAX_PIXELS = 2**28 // 3
 _MAX_SEED = 2**64
 
 
@@ -49,21 +54,36 @@ class FrameSpec:
 class ImageSpec:
     """What a file becomes: an array (height, width, channels) of one dtype.
 
-    Values are 0..255 before `rescale`.
+    Values are 0..255 before `rescale`, or 0..65535 with dtype uint16.
+
+    Attributes:
+        max_pixels: a file that says it has more is an error, not decoded; None: no limit.
+        on_error: what becomes of a row whose file cannot be read.
     """
 
     target_size: tuple[int, int] | None = (256, 256)
     color_mode: ColorMode = "rgb"
     interpolation: Interpolation = "bilinear"
+    resize_mode: ResizeMode = "stretch"
     decode: Decode = "scaled"
+    exif: bool = True
     dtype: Dtype = "float32"
     rescale: float | None = None
+    max_pixels: int | None = MAX_PIXELS
+    on_error: OnError = "raise"
 
     def __post_init__(self) -> None:
         _check_choice("color_mode", self.color_mode, get_args(ColorMode))
         _check_choice("interpolation", self.interpolation, get_args(Interpolation))
+        _check_choice("resize_mode", self.resize_mode, get_args(ResizeMode))
         _check_choice("decode", self.decode, get_args(Decode))
+        _check_choice("exif", self.exif, (True, False))
         _check_choice("dtype", self.dtype, get_args(Dtype))
+        _check_choice("on_error", self.on_error, get_args(OnError))
+        if self.max_pixels is not None and not (_is_int(self.max_pixels) and self.max_pixels > 0):
+            raise ValueError(
+                f"max_pixels={self.max_pixels!r} is not a positive whole number or None."
+            )
         if self.target_size is not None:
             object.__setattr__(self, "target_size", _size(self.target_size))
         if self.rescale is not None and self.dtype != "float32":
@@ -73,7 +93,7 @@ class ImageSpec:
             )
 
     @property
-    def channels(self) -> int:
+    def channels(self) -> int | None:
         return CHANNELS[self.color_mode]
 
     def signature(self) -> ArraySpec:

@@ -15,8 +15,8 @@ import tensorflow as tf
 from dfloader.batch import Loader, assemble
 from dfloader.decode import JPEG_MAGIC, SCALES
 from dfloader.frame import resolve
+from dfloader.geometry import nearest_index
 from dfloader.plan import Plan, fresh_seed
-from dfloader.render import nearest_index
 from dfloader.spec import ImageSpec, parse
 from dfloader.table import Columns
 
@@ -74,7 +74,12 @@ def to_tf_dataset(
 def dataset(
     loader: Loader, *, calls: int, prefetch: int, deterministic: bool, repeat: bool
 ) -> "tf.data.Dataset":
-    """Build the pipeline of a loader."""
+    """Build the pipeline of a loader.
+
+    Raises:
+        ValueError: it asks for what only `DataFrameSequence` does.
+    """
+    _check_supported(loader.image)
     order = loader.plan.spec
     ds = tf.data.Dataset.from_generator(
         _Passes(loader, repeat), output_signature=_chunk_signature(loader)
@@ -188,6 +193,24 @@ def _nearest(image: "tf.Tensor", size: tuple[int, int]) -> "tf.Tensor":
 
 
 _RESIZE = {"bilinear": _bilinear, "nearest": _nearest}
+
+
+_SUPPORTED = {
+    "color_mode": ("rgb", "grayscale"),
+    "interpolation": tuple(_RESIZE),
+    "resize_mode": ("stretch",),
+    "dtype": ("float32", "uint8"),
+    "on_error": ("raise",),
+}
+
+
+def _check_supported(spec: ImageSpec) -> None:
+    for name, values in _SUPPORTED.items():
+        if getattr(spec, name) not in values:
+            raise ValueError(
+                f"to_tf_dataset does not take {name}={getattr(spec, name)!r}, only "
+                f"{', '.join(map(repr, values))}. Use DataFrameSequence for it."
+            )
 
 
 def _options() -> "tf.data.Options":
