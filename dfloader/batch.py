@@ -4,7 +4,6 @@
 2. Every engine gives these very batches; if one differs, that one is wrong.
 """
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,15 +14,35 @@ from dfloader.decode import decode
 from dfloader.errors import DecodeError
 from dfloader.plan import Plan
 from dfloader.render import render
-from dfloader.spec import ImageSpec
-from dfloader.table import Columns, Table
+from dfloader.spec import ImageSpec, Spec
+from dfloader.table import Columns, Table, source_rows
 
 Batch = Any  # x, (x, y) or (x, y, w), each an array or a dict of arrays
 
 
-def assemble(image: Any, columns: Columns) -> Batch:
-    """Put a batch together from NumPy arrays or tensors: x, or (x, y)."""
-    return image if columns.y is None else (image, columns.y)
+def assemble(image: Any, columns: Columns, *, mask: Any = None, y_is_x: bool = False) -> Batch:
+    """Put a batch, or an example, together from NumPy arrays or tensors.
+
+    Args:
+        image: the pictures.
+        columns: what the table gives.
+        mask: the rendered masks; None: there are none.
+        y_is_x: `Table.y_is_x`.
+
+    Returns:
+        x, (x, y) or (x, y, w); each an array or a dict of arrays, w as y.
+    """
+    x = image if columns.extra is None else {"image": image, **columns.extra}
+    y = _with_mask(x if y_is_x else columns.y, mask)
+    if y is None:
+        return x
+    return (x, y) if columns.w is None else (x, y, _weights(columns.w, y))
+
+
+def prepare(table: Table, spec: Spec) -> "Loader":
+    """Make the loader of a table: its plan, and weights where padding needs them."""
+    plan = Plan(spec.order, len(table), table.kept, table.chances)
+    return Loader(table.weighed() if plan.pads else table, spec.image, plan)
 
 
 @dataclass(frozen=True)
@@ -44,16 +63,23 @@ class Loader:
             DecodeError: a file cannot be read or decoded; names row and path.
         """
         rows = self.plan.rows(epoch, i)
-        return assemble(self._images(rows), self.table.take(rows))
+        images = self._images(source_rows(rows))
+        return assemble(images, self.table.take(rows), y_is_x=self.table.y_is_x)
 
     def example(self, row: int) -> npt.NDArray[np.uint8]:
         """Read and decode the image of a row, (h, w, c), before any resize."""
-        path = os.fsdecode(self.table.images[row])
         try:
-            with open(path, "rb") as file:  # noqa: PTH123 (twice as fast as Path.read_bytes)
-                return decode(file.read(), self.image)
+            return decode(self.table.images.read(row), self.image)
         except (OSError, DecodeError) as error:
-            raise DecodeError(f"Row {row}: {path!r}: {error}", rows=[row], path=path) from error
+            raise DecodeError(
+                f"Row {row}: {self._name(row)}: {error}",
+                rows=[row],
+                path=self.table.images.path(row),
+            ) from error
+
+    def _name(self, row: int) -> str:
+        path = self.table.images.path(row)
+        return f"column {self.table.images.column!r}" if path is None else repr(path)
 
     def _images(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         spec = self.image
@@ -74,8 +100,27 @@ class Loader:
                     f"Row {row} is {image.shape[:2]}, row {rows[0]} is {slot.shape[:2]}, and "
                     "target_size=None needs one size.",
                     rows=[int(rows[0]), row],
-                    path=os.fsdecode(self.table.images[row]),
+                    path=self.table.images.path(row),
                     hint="Say target_size=(height, width).",
                 )
             render(image, self.image, slot)
         return out
+
+
+def _with_mask(y: Any, mask: Any) -> Any:
+    if mask is None:
+        return y
+    if y is None:
+        return mask
+    return {**(y if isinstance(y, dict) else {"label": y}), "mask": mask}
+
+
+def _weights(w: Any, y: Any) -> Any:
+    """Shape weights as y: one for each output, with the axes that a loss leaves of it.
+
+    A loss takes y's last axis away and Keras multiplies what is left by the weights, so that those
+    of a picture (n, h, w, c) must be (n, 1, 1). Ranks, not sizes: an example has one axis less.
+    """
+    if isinstance(y, dict):
+        return {name: _weights(w[name] if isinstance(w, dict) else w, y[name]) for name in y}
+    return w[(..., *[None] * max(0, len(y.shape) - len(w.shape) - 1))]

@@ -1,184 +1,164 @@
-"""Frame -> Table: the only place that reads a frame, and where all its checks are."""
+"""Frame -> Table: where a frame is read and checked; the columns' own readers are beside it."""
 
+import io
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dfloader.columns import (
+    SHOWN_ROWS,
+    X_NAMES,
+    bad_rows,
+    cells,
+    check_no_missing,
+    choose,
+    name_rows,
+    numbers,
+    present,
+    to_pandas,
+)
 from dfloader.errors import DataFrameError
-from dfloader.labels import LabelEncoder
-from dfloader.packed import Packed, pack
+from dfloader.files import missing
+from dfloader.packed import pack
+from dfloader.source import Source, is_address
 from dfloader.spec import FrameSpec
-from dfloader.table import Table, Target
+from dfloader.table import Table
+from dfloader.targets import read_targets
+from dfloader.weights import read_chances, read_weights
 
-SHOWN_ROWS = 5
-_X_NAMES = ("image_name", "image_path", "image", "filepath", "path", "file")
-_Y_NAMES = ("label", "labels", "target")
+_ENCODED = (bytes, bytearray, memoryview)
 
 
-def resolve(df: pd.DataFrame, spec: FrameSpec) -> Table:
+def resolve(df: Any, spec: FrameSpec) -> Table:
     """Read the frame once.
+
+    Args:
+        df: a pandas frame, or one that converts itself (polars, pyarrow). It is never changed.
+        spec: what its columns mean.
 
     Raises:
         DataFrameError: a column is missing or ambiguous, a value cannot be used, a file is missing.
     """
-    if not isinstance(df, pd.DataFrame):
-        raise TypeError(f"df is a {type(df).__name__}, not a pandas DataFrame.")
-    if df.empty:
-        raise DataFrameError("The frame has no rows.", hint="Check how it was read or filtered.")
-    x_col = _column(df, spec.x_col, "x_col", "filename", _X_NAMES)
-    images = _paths(df, x_col, spec.directory)
-    target = None if spec.class_mode is None else _target(df, spec)
+    df = to_pandas(df)
+    x_col = choose(df, spec.x_col, "x_col", X_NAMES)
+    images = read_source(df, x_col, spec.directory)
+    masks = None
+    if spec.mask_col is not None:
+        masks = read_source(df, present(df, spec.mask_col, "mask_col"), spec.directory)
+    target, kept = read_targets(df, spec)
+    table = Table(
+        images,
+        target,
+        y_is_x=spec.class_mode == "input",
+        masks=masks,
+        weights=read_weights(df, spec, target, kept),
+        extra=_extra(df, spec.extra_cols),
+        kept=None if kept is None else np.flatnonzero(kept),
+        chances=read_chances(df, spec, target, kept),
+    )
     if spec.validate:
-        _check_files(df, x_col, images)
-    return Table(images, target)
+        for source in (images, masks):
+            if source is not None:
+                _check_files(df, source, table.kept)
+    return table
 
 
-def name_rows(df: pd.DataFrame, positions: Sequence[int]) -> str:
-    """Say which rows: positions, with index labels where these differ; five at most."""
-    shown = [int(p) for p in positions[:SHOWN_ROWS]]
-    words = [str(p) if df.index[p] == p else f"{p} (index {df.index[p]!r})" for p in shown]
-    more = f" and {len(positions) - len(shown)} more" if len(positions) > len(shown) else ""
-    return f"row{'s' if len(positions) > 1 else ''} {', '.join(words)}{more}"
+def read_source(df: pd.DataFrame, column: str, directory: Any) -> Source:
+    """Read a column of images: paths, encoded bytes, or arrays.
+
+    Raises:
+        DataFrameError: a cell is missing or none of these, or they are mixed.
+    """
+    check_no_missing(df, column, "Drop those rows.")
+    values = cells(df, column)
+    if isinstance(values[0], _ENCODED):
+        return Source("encoded", pack(_contents(df, column, values)), column)
+    if isinstance(values[0], np.ndarray):
+        return Source("encoded", pack(_arrays(df, column, values)), column)
+    return Source("path", pack(_paths(df, column, values, directory)), column)
 
 
-def _column(
-    df: pd.DataFrame, given: str | None, keyword: str, first: str, others: Sequence[str]
-) -> str:
-    if given is not None:
-        return _present(df, given, keyword)
-    if first in df.columns:
-        return _present(df, first, keyword)
-    found = [name for name in others if name in df.columns]
-    if len(found) == 1:
-        return _present(df, found[0], keyword)
-    what = f"several of them: {found}" if found else "none of them"
-    raise DataFrameError(
-        f"{keyword} is not given, and of {first!r}, {', '.join(map(repr, others))} the frame has "
-        f"{what}. Its columns: {list(df.columns)}.",
-        hint=f"Say {keyword}='...'.",
+def _paths(df: pd.DataFrame, column: str, values: npt.NDArray[Any], directory: Any) -> list[bytes]:
+    bad = [i for i, v in enumerate(values) if not isinstance(v, (str, os.PathLike)) or v == ""]
+    if bad:
+        kind = type(values[bad[0]]).__name__
+        what = f"must hold paths; {{n}} cells do not, as {kind}"
+        hint = "Make them str with the file's extension, or take those rows out."
+        raise bad_rows(df, column, bad, what, hint)
+    base = os.fsencode(directory) if directory is not None else b""
+    return [_joined(base, os.fsencode(value)) for value in values]
+
+
+def _joined(base: bytes, path: bytes) -> bytes:
+    return path if is_address(path) else os.path.join(base, path)
+
+
+def _contents(df: pd.DataFrame, column: str, values: npt.NDArray[Any]) -> list[bytes]:
+    bad = [i for i, v in enumerate(values) if not isinstance(v, _ENCODED) or not len(v)]
+    if bad:
+        what = "starts with encoded bytes; {n} cells hold none"
+        raise bad_rows(df, column, bad, what, "Put the files' content into every cell.")
+    return [bytes(value) for value in values]
+
+
+def _arrays(df: pd.DataFrame, column: str, values: npt.NDArray[Any]) -> list[bytes]:
+    bad = [i for i, v in enumerate(values) if not _is_picture(v)]
+    if bad:
+        what = "starts with arrays; {n} cells are not arrays of numbers (h, w) or (h, w, c)"
+        raise bad_rows(df, column, bad, what, "Make them so in every cell.")
+    return [_npy(value) for value in values]
+
+
+def _is_picture(value: Any) -> bool:
+    return (
+        isinstance(value, np.ndarray)
+        and value.ndim in (2, 3)
+        and value.size > 0
+        and value.dtype.kind in "biuf"
     )
 
 
-def _present(df: pd.DataFrame, name: str, keyword: str) -> str:
-    times = int((df.columns == name).sum())
-    if times == 0:
-        raise DataFrameError(
-            f"{keyword}={name!r} is not a column. Columns: {list(df.columns)}.",
-            column=str(name),
-            hint=f"Say which of them is meant with {keyword}=.",
-        )
-    if times > 1:
-        raise DataFrameError(
-            f"{times} columns are named {name!r}.", column=name, hint="Rename all but one."
-        )
-    return name
+def _npy(array: npt.NDArray[Any]) -> bytes:
+    with io.BytesIO() as file:
+        np.save(file, array if array.ndim == 3 else array[:, :, None])
+        return file.getvalue()
 
 
-def _paths(df: pd.DataFrame, column: str, directory: Any) -> Packed:
-    values = df[column].to_numpy(dtype=object)
-    bad = [i for i, v in enumerate(values) if not isinstance(v, (str, os.PathLike))]
-    if bad:
-        value = values[bad[0]]
-        raise DataFrameError(
-            f"Column {column!r} must hold paths; {name_rows(df, bad)}: "
-            f"{value!r} is a {type(value).__name__}.",
-            column=column,
-            rows=bad[:SHOWN_ROWS],
-            hint="Make them str, or take those rows out.",
-        )
-    base = os.fsencode(directory) if directory is not None else b""
-    return pack(os.path.join(base, os.fsencode(value)) for value in values)
+def _extra(
+    df: pd.DataFrame, groups: Mapping[str, str | Sequence[str]] | None
+) -> dict[str, npt.NDArray[np.float32]] | None:
+    if not groups:
+        return None
+    return {name: _group(df, name, columns) for name, columns in groups.items()}
 
 
-def _check_files(df: pd.DataFrame, column: str, images: Packed) -> None:
-    listings: dict[bytes, frozenset[bytes]] = {}
-    bad = []
-    for row in range(len(images)):
-        folder, name = os.path.split(images[row])
-        if folder not in listings:
-            listings[folder] = _listing(folder)
-        if name not in listings[folder]:
-            bad.append(row)
-    if bad:
-        paths = ", ".join(repr(os.fsdecode(images[row])) for row in bad[:SHOWN_ROWS])
-        raise DataFrameError(
-            f"Column {column!r}: {len(bad)} of {len(images)} files do not exist "
-            f"({name_rows(df, bad)}): {paths}.",
-            column=column,
-            rows=bad[:SHOWN_ROWS],
-            path=os.fsdecode(images[bad[0]]),
-            hint="Say where relative paths start with directory=, or take those rows out.",
-        )
+def _group(df: pd.DataFrame, name: str, columns: str | Sequence[str]) -> npt.NDArray[np.float32]:
+    listed = [columns] if isinstance(columns, str) else list(columns)
+    if not listed:
+        raise DataFrameError(f"extra_cols[{name!r}] names no column.", hint="Name one or more.")
+    keyword = f"extra_cols[{name!r}]"
+    parts = [numbers(df, present(df, column, keyword), keyword) for column in listed]
+    flat = [part.reshape(len(df), -1) for part in parts]
+    return np.concatenate(flat, axis=1).astype(np.float32)
 
 
-def _listing(folder: bytes) -> frozenset[bytes]:
-    try:
-        with os.scandir(folder or b".") as entries:
-            return frozenset(entry.name for entry in entries)
-    except (FileNotFoundError, NotADirectoryError):
-        return frozenset()
-
-
-def _target(df: pd.DataFrame, spec: FrameSpec) -> Target:
-    if isinstance(spec.y_col, (list, tuple)):
-        columns = [_present(df, name, "y_col") for name in spec.y_col]
-        if spec.class_mode != "raw":
-            raise DataFrameError(
-                f"y_col={list(columns)!r} names several columns, and class_mode="
-                f"{spec.class_mode!r} takes one.",
-                hint="Use class_mode='raw', or name one column.",
-            )
-        return Target("raw", _numbers(df, columns), None)
-    column = _column(df, spec.y_col, "y_col", "class", _Y_NAMES)  # type: ignore[arg-type]
-    if spec.class_mode == "raw":
-        return Target("raw", _numbers(df, [column])[:, 0], None)
-    return _classes(df, column, spec)
-
-
-def _numbers(df: pd.DataFrame, columns: Sequence[str]) -> npt.NDArray[Any]:
-    for column in columns:
-        _check_no_missing(df, column)
-        if not pd.api.types.is_numeric_dtype(df[column]):
-            raise DataFrameError(
-                f"Column {column!r} is {df[column].dtype}, and class_mode='raw' takes numbers.",
-                column=column,
-                hint="Convert it with pd.to_numeric, or use class_mode='categorical'.",
-            )
-    values = np.stack([df[column].to_numpy() for column in columns], axis=1)
-    return values.astype(np.int64 if values.dtype.kind in "iub" else np.float32)
-
-
-def _classes(df: pd.DataFrame, column: str, spec: FrameSpec) -> Target:
-    _check_no_missing(df, column)
-    series = df[column]
-    if spec.classes is not None:
-        encoder = LabelEncoder(tuple(spec.classes))
-    elif isinstance(series.dtype, pd.CategoricalDtype):
-        encoder = LabelEncoder(tuple(series.cat.categories))
-    else:
-        encoder = LabelEncoder.fit(series.unique())
-    if spec.class_mode == "binary" and len(encoder) != 2:
-        raise DataFrameError(
-            f"class_mode='binary' needs exactly two classes; column {column!r} has "
-            f"{len(encoder)}: {list(encoder.class_names)[:10]!r}.",
-            column=column,
-            hint="Use class_mode='categorical' or 'sparse'.",
-        )
-    codes = encoder.transform(series.to_numpy(dtype=object), column=column)  # type: ignore[arg-type]
-    assert spec.class_mode is not None
-    return Target(spec.class_mode, codes, encoder)
-
-
-def _check_no_missing(df: pd.DataFrame, column: str) -> None:
-    bad = np.flatnonzero(df[column].isna().to_numpy())
-    if len(bad):
-        raise DataFrameError(
-            f"Column {column!r} has {len(bad)} missing values ({name_rows(df, bad.tolist())}).",
-            column=column,
-            rows=bad[:SHOWN_ROWS].tolist(),
-            hint="Drop them with df.dropna(), or set class_mode=None.",
-        )
+def _check_files(df: pd.DataFrame, source: Source, kept: Any) -> None:
+    if source.kind != "path":
+        return
+    rows = np.arange(len(df)) if kept is None else kept
+    bad = missing(source, rows)
+    if not len(bad):
+        return
+    paths = ", ".join(repr(source.path(row)) for row in bad[:SHOWN_ROWS].tolist())
+    raise DataFrameError(
+        f"Column {source.column!r}: {len(bad)} of {len(rows)} files do not exist "
+        f"({name_rows(df, bad.tolist())}): {paths}.",
+        column=source.column,
+        rows=bad[:SHOWN_ROWS].tolist(),
+        path=source.path(int(bad[0])),
+        hint="Say where relative paths start with directory=, or take those rows out.",
+    )

@@ -4,43 +4,121 @@
 2. Streams are NumPy's counter-based Philox (Salmon et al., SC 2011), keyed by (seed, epoch).
 3. Orders are ranks of raw bits, because NumPy promises that a bit generator's raw stream never
    changes, and does not promise the same of `Generator.permutation`.
+4. A pass is every row once. Passes follow each other without end, and an epoch is the next
+   `samples_per_epoch` of that stream; by default one pass. With chances there are no passes: each
+   place of an epoch draws its row.
+5. Shard k of n has the places k, k + n, k + 2n, ... of an epoch. A share that is one short repeats
+   its first row r as `~r`: a row number below 0 is padding.
 """
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from dfloader.errors import DataFrameError
 from dfloader.spec import OrderSpec
 
+Rows = npt.NDArray[np.int64]
+
 _ORDER_STREAM = 1
+_DRAW_STREAM = 2
+# A double has 53 bits: the raw 64 bits lose 11 and become a fraction in [0, 1).
+_FRACTION_BITS = 53
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # told apart by identity: arrays neither compare nor hash
 class Plan:
-    """The order of `n` rows in every epoch.
+    """The order of the rows in every epoch.
 
     Attributes:
-        spec: batch size, shuffle, seed, drop_remainder.
+        spec: batch size, shuffle, seed, drop_remainder, shard, samples_per_epoch.
         n: rows of the frame.
+        kept: int64 positions of the rows that take part; None: all `n`.
+        chances: float64, how likely each kept row is drawn, any scale; None: each row once.
     """
 
     spec: OrderSpec
     n: int
+    kept: Rows | None = None
+    chances: npt.NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        _, count = self.spec.shard or (0, 1)
+        if count > self.samples:
+            raise DataFrameError(
+                f"shard={self.spec.shard!r}: {self.samples} rows do not give {count} processes "
+                "one each.",
+                hint="Use fewer processes.",
+            )
 
     def __len__(self) -> int:
-        return self.spec.batches(self.n)
+        """Count the batches of an epoch."""
+        return self.spec.batches(self.share)
 
-    def order(self, epoch: int) -> npt.NDArray[np.int64]:
-        """Give the row positions of an epoch, in order."""
-        return _order(self.n, self.spec.shuffle, self.spec.seed, epoch)
+    @property
+    def rows_kept(self) -> int:
+        return self.n if self.kept is None else len(self.kept)
 
-    def rows(self, epoch: int, i: int) -> npt.NDArray[np.int64]:
-        """Give the row positions of batch `i`, 0 <= i < len(self)."""
+    @property
+    def samples(self) -> int:
+        """Places in an epoch, all shards together."""
+        return self.spec.samples_per_epoch or self.rows_kept
+
+    @property
+    def share(self) -> int:
+        """Places in this shard's epoch, padding included; the same for every shard."""
+        return -(-self.samples // self._shard[1])
+
+    @property
+    def pads(self) -> bool:
+        """Whether a shard has padding, so that every shard needs weights."""
+        return self.samples % self._shard[1] != 0
+
+    def order(self, epoch: int) -> Rows:
+        """Give the row numbers of an epoch, in order; `~r` for padding."""
+        return self._at(epoch, np.arange(self.share, dtype=np.int64))
+
+    def rows(self, epoch: int, i: int) -> Rows:
+        """Give the row numbers of batch `i`, 0 <= i < len(self); `~r` for padding."""
         start = i * self.spec.batch_size
-        return self.order(epoch)[start : start + self.spec.batch_size]
+        stop = min(start + self.spec.batch_size, self.share)
+        return self._at(epoch, np.arange(start, stop, dtype=np.int64))
+
+    def ordered(self) -> "Plan":
+        """Give the plan of one unshuffled pass over the same rows: each once, in frame order."""
+        spec = replace(self.spec, shuffle=False, drop_remainder=False, samples_per_epoch=None)
+        return replace(self, spec=spec, chances=None)
+
+    @property
+    def _shard(self) -> tuple[int, int]:
+        return self.spec.shard or (0, 1)
+
+    def _at(self, epoch: int, share_places: Rows) -> Rows:
+        index, count = self._shard
+        places = index + count * share_places
+        padding = places >= self.samples
+        rows = self._rows_at(epoch, np.where(padding, index, places))
+        return np.where(padding, ~rows, rows)
+
+    def _rows_at(self, epoch: int, places: Rows) -> Rows:
+        if self.chances is not None:
+            picks = _draws(self, epoch)[places]
+        else:
+            picks = self._in_passes(epoch * self.samples + places)
+        return picks if self.kept is None else self.kept[picks]
+
+    def _in_passes(self, places: Rows) -> Rows:
+        passes, within = np.divmod(places, self.rows_kept)
+        if not self.spec.shuffle:
+            return within
+        out = np.empty_like(within)
+        for number in np.unique(passes).tolist():
+            here = passes == number
+            out[here] = _permutation(self.rows_kept, self.spec.seed, number)[within[here]]
+        return out
 
 
 def fresh_seed() -> int:
@@ -49,13 +127,24 @@ def fresh_seed() -> int:
 
 
 @lru_cache(maxsize=8)
-def _order(n: int, shuffle: bool, seed: int, epoch: int) -> npt.NDArray[np.int64]:
-    if shuffle:
-        order = np.argsort(_stream(seed, epoch, _ORDER_STREAM).random_raw(n), kind="stable")
-    else:
-        order = np.arange(n, dtype=np.int64)
+def _permutation(n: int, seed: int, number: int) -> Rows:
+    order = np.argsort(_stream(seed, number, _ORDER_STREAM).random_raw(n), kind="stable")
     order.flags.writeable = False
     return order
+
+
+@lru_cache(maxsize=4)
+def _draws(plan: Plan, epoch: int) -> Rows:
+    """Draw an epoch with replacement: for each place the row on whose share of 0..1 it falls."""
+    assert plan.chances is not None
+    raw = _stream(plan.spec.seed, epoch, _DRAW_STREAM).random_raw(plan.samples)
+    fractions = (raw >> np.uint64(64 - _FRACTION_BITS)) * 2.0**-_FRACTION_BITS
+    ends = np.cumsum(plan.chances)
+    rows: Rows = np.searchsorted(ends, fractions * ends[-1], side="right").astype(np.int64)
+    # Rounding may lift the product to the total itself, beyond the last row that has a chance.
+    np.minimum(rows, np.flatnonzero(plan.chances)[-1], out=rows)
+    rows.flags.writeable = False
+    return rows
 
 
 def _stream(seed: int, epoch: int, purpose: int) -> np.random.Philox:

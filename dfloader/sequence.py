@@ -7,11 +7,13 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from dfloader.backend import Sequence
-from dfloader.batch import Batch, Loader
+from dfloader.batch import Batch, prepare
 from dfloader.frame import resolve
-from dfloader.labels import LabelEncoder
-from dfloader.plan import Plan, fresh_seed
+from dfloader.labels import LabelEncoder, each_encoder
+from dfloader.plan import fresh_seed
 from dfloader.spec import parse
 from dfloader.workers import Engine, ahead, result
 
@@ -62,8 +64,7 @@ class DataFrameSequence(Sequence):
         self._max_queue_size = max_queue_size
         self._start_method = start_method
         said = parse(batch_size, spec, fresh_seed=fresh_seed())
-        table = resolve(df, said.frame)
-        self._loader = Loader(table, said.image, Plan(said.order, len(table)))
+        self._loader = prepare(resolve(df, said.frame), said)
         self._epoch = 0
         self._begun = False
         self._engine: Engine | None = None
@@ -88,26 +89,27 @@ class DataFrameSequence(Sequence):
 
     @property
     def n(self) -> int:
-        """Rows of the frame."""
-        return len(self._loader.table)
+        """Rows of the frame that take part: all but those that unknown="drop" left out."""
+        return self._loader.plan.rows_kept
 
     @property
     def seed(self) -> int:
         return self._loader.plan.spec.seed
 
     @property
-    def encoder(self) -> LabelEncoder | None:
-        """The classes; None where there are none."""
-        target = self._loader.table.target
-        return None if target is None else target.encoder
+    def encoder(self) -> LabelEncoder | dict[str, LabelEncoder] | None:
+        """The classes; None where there are none; a dict where outputs are several."""
+        return self._loader.table.encoder
 
     @property
-    def class_names(self) -> list[Any] | None:
-        return None if self.encoder is None else list(self.encoder.class_names)
+    def class_names(self) -> Any:
+        """The classes in order, as `encoder` has them."""
+        return each_encoder(self.encoder, lambda encoder: list(encoder.class_names))
 
     @property
-    def class_indices(self) -> dict[Any, int] | None:
-        return None if self.encoder is None else self.encoder.class_indices
+    def class_indices(self) -> Any:
+        """The number of each class, as `encoder` has them."""
+        return each_encoder(self.encoder, lambda encoder: encoder.class_indices)
 
     @property
     def epoch(self) -> int:
@@ -129,13 +131,12 @@ class DataFrameSequence(Sequence):
             self._epoch += 1
 
     def rows(self, i: int) -> Any:
-        """Give the frame positions of the rows in batch `i`, int64 (batch,)."""
-        return self._loader.plan.rows(self._epoch, range(len(self))[i])
+        """Give the frame positions of the rows in batch `i`, int64 (batch,); -1 for padding."""
+        return np.maximum(self._loader.plan.rows(self._epoch, range(len(self))[i]), -1)
 
     def eval(self) -> "DataFrameSequence":
-        """Give the same frame, unshuffled."""
-        plan = self._loader.plan
-        ordered = replace(plan, spec=replace(plan.spec, shuffle=False, drop_remainder=False))
+        """Give the same frame, unshuffled, each row once."""
+        ordered = self._loader.plan.ordered()
         twin = object.__new__(type(self))
         twin.__setstate__({**self.__getstate__(), "_loader": replace(self._loader, plan=ordered)})
         twin.set_epoch(0)

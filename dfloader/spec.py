@@ -12,13 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple, get_args
 
-ClassMode = Literal["categorical", "sparse", "binary", "raw"]
+ClassMode = Literal["categorical", "sparse", "binary", "multilabel", "raw", "input"]
 ColorMode = Literal["rgb", "rgba", "grayscale", "unchanged"]
 Decode = Literal["scaled", "full"]
 Dtype = Literal["float32", "uint8", "uint16"]
 Interpolation = Literal["bilinear", "nearest", "area", "bicubic", "lanczos"]
 OnError = Literal["raise", "skip"]
 ResizeMode = Literal["stretch", "crop", "pad"]
+Unknown = Literal["raise", "drop"]
 
 # Channels of an example; None: as the file has them.
 CHANNELS: Mapping[str, int | None] = {"rgb": 3, "rgba": 4, "grayscale": 1, "unchanged": None}
@@ -41,13 +42,48 @@ class FrameSpec:
     directory: str | os.PathLike[str] | None = None
     x_col: str | None = None
     y_col: str | Sequence[str] | None = None
-    class_mode: ClassMode | None = "categorical"
-    classes: Sequence[Any] | None = None
+    class_mode: ClassMode | Mapping[str, ClassMode] | None = "categorical"
+    classes: Any = None  # names in order, a LabelEncoder, or for several outputs a dict of these
+    unknown: Unknown = "raise"
+    label_sep: str | None = None
+    weight_col: str | Mapping[str, str] | None = None
+    class_weight: Any = None  # "balanced", {class: weight}, or for several outputs a dict of these
+    mask_col: str | None = None
+    extra_cols: Mapping[str, str | Sequence[str]] | None = None
+    sampler: str | None = None
     validate: bool = True
 
     def __post_init__(self) -> None:
-        if self.class_mode is not None:
-            _check_choice("class_mode", self.class_mode, (*get_args(ClassMode), None))
+        modes = get_args(ClassMode)
+        if isinstance(self.class_mode, Mapping):
+            self._check_outputs(self.class_mode, tuple(m for m in modes if m != "input"))
+        elif self.class_mode is not None:
+            _check_choice("class_mode", self.class_mode, (*modes, None))
+        _check_choice("unknown", self.unknown, get_args(Unknown))
+        if self.label_sep is not None and not (isinstance(self.label_sep, str) and self.label_sep):
+            raise ValueError(f"label_sep={self.label_sep!r} is not a non-empty string.")
+        self._check_mask()
+        if "image" in (self.extra_cols or ()):
+            raise ValueError("extra_cols: 'image' is the name of the picture. Choose another name.")
+
+    def _check_outputs(self, outputs: Mapping[str, ClassMode], modes: Sequence[str]) -> None:
+        if not outputs:
+            raise ValueError("class_mode={} names no output. Say class_mode=None for x alone.")
+        for column, mode in outputs.items():
+            _check_choice(f"class_mode[{column!r}]", mode, modes)
+
+    def _check_mask(self) -> None:
+        if self.mask_col is None:
+            return
+        if self.class_mode == "input":
+            raise ValueError(
+                f"class_mode='input' and mask_col={self.mask_col!r} both say what y is. "
+                "Say class_mode=None for the mask alone."
+            )
+        if isinstance(self.class_mode, Mapping) and "mask" in self.class_mode:
+            raise ValueError(
+                "class_mode: an output is named 'mask', as is that of mask_col. Rename the column."
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,12 +145,19 @@ class OrderSpec:
     shuffle: bool = True
     seed: int
     drop_remainder: bool = False
+    shard: tuple[int, int] | None = None
+    samples_per_epoch: int | None = None
 
     def __post_init__(self) -> None:
         if not _is_int(self.batch_size) or self.batch_size < 1:
             raise ValueError(f"batch_size={self.batch_size!r} is not a positive whole number.")
         if not _is_int(self.seed) or not 0 <= self.seed < _MAX_SEED:
             raise ValueError(f"seed={self.seed!r} is not a whole number from 0 to 2**64 - 1.")
+        if self.shard is not None:
+            object.__setattr__(self, "shard", _shard(self.shard))
+        samples = self.samples_per_epoch
+        if samples is not None and (not _is_int(samples) or samples < 1):
+            raise ValueError(f"samples_per_epoch={samples!r} is not a positive whole number.")
 
     def batches(self, examples: int) -> int:
         """Count the batches of an epoch of `examples` rows."""
@@ -146,6 +189,10 @@ def parse(batch_size: int, keywords: Mapping[str, Any], *, fresh_seed: int) -> S
     check_keywords(keywords, known_keywords())
     order = {"batch_size": batch_size, **_taken(OrderSpec, keywords)}
     if order.get("seed") is None:
+        if order.get("shard") is not None:
+            raise ValueError(
+                f"shard={order['shard']!r} needs a seed that all processes share. Say seed=..."
+            )
         order["seed"] = fresh_seed
     return Spec(
         FrameSpec(**_taken(FrameSpec, keywords)),
@@ -190,6 +237,15 @@ def _size(value: Any) -> tuple[int, int]:
     if not all(_is_int(side) and side > 0 for side in value):
         raise ValueError(f"target_size={value!r}: height and width are positive whole numbers.")
     return int(value[0]), int(value[1])
+
+
+def _shard(value: Any) -> tuple[int, int]:
+    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
+        raise ValueError(f"shard={value!r} is not (index, count).")
+    index, count = value
+    if not (_is_int(index) and _is_int(count) and 0 <= index < count):
+        raise ValueError(f"shard={value!r}: whole numbers with 0 <= index < count are needed.")
+    return int(index), int(count)
 
 
 def _is_int(value: object) -> bool:

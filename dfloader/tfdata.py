@@ -12,13 +12,14 @@ from typing import Any
 
 import tensorflow as tf
 
-from dfloader.batch import Loader, assemble
+from dfloader.batch import Loader, assemble, prepare
 from dfloader.decode import JPEG_MAGIC, SCALES
 from dfloader.frame import resolve
 from dfloader.geometry import nearest_index
-from dfloader.plan import Plan, fresh_seed
+from dfloader.labels import each_encoder
+from dfloader.plan import fresh_seed
 from dfloader.spec import ImageSpec, parse
-from dfloader.table import Columns
+from dfloader.table import Columns, source_rows
 
 _CHUNK_ROWS = 1024
 
@@ -63,8 +64,7 @@ def to_tf_dataset(
         [TensorShape([16, 64, 64, 3])]
     """
     said = parse(batch_size, spec, fresh_seed=fresh_seed())
-    table = resolve(df, said.frame)
-    loader = Loader(table, said.image, Plan(said.order, len(table)))
+    loader = prepare(resolve(df, said.frame), said)
     calls = num_parallel_calls or len(os.sched_getaffinity(0))
     return dataset(
         loader, calls=calls, prefetch=prefetch, deterministic=deterministic, repeat=repeat
@@ -86,7 +86,9 @@ def dataset(
     )
     ds = ds.unbatch().map(
         lambda example: assemble(
-            _image(example["path"], loader.image), Columns(**example["columns"])
+            _image(example["path"], loader.image),
+            Columns(**example["columns"]),
+            y_is_x=loader.table.y_is_x,
         ),
         num_parallel_calls=calls,
         deterministic=deterministic,
@@ -115,7 +117,7 @@ class _Passes:
         order = plan.order(epoch)[: len(plan) * plan.spec.batch_size]
         for start in range(0, len(order), _CHUNK_ROWS):
             rows = order[start : start + _CHUNK_ROWS]
-            paths = table.images.take(rows)
+            paths = table.images.take(source_rows(rows))
             yield {"path": paths, "columns": _given(table.take(rows))}
 
 
@@ -221,8 +223,8 @@ def _options() -> "tf.data.Options":
 
 
 def _with_names(ds: "tf.data.Dataset", loader: Loader) -> "tf.data.Dataset":
-    target = loader.table.target
-    if target is not None and target.encoder is not None:
-        ds.class_indices = target.encoder.class_indices
-        ds.class_names = list(target.encoder.class_names)
+    encoder = loader.table.encoder
+    if encoder is not None:
+        ds.class_indices = each_encoder(encoder, lambda each: each.class_indices)
+        ds.class_names = each_encoder(encoder, lambda each: list(each.class_names))
     return ds

@@ -13,15 +13,17 @@ PACKAGE = Path(__file__).parent.parent / "dfloader"
 LAYERS = [
     {"errors", "geometry", "scratch"},
     {"spec"},
-    {"packed", "plan", "labels", "decode"},
-    {"table", "render"},
+    {"packed", "plan", "labels", "decode", "columns"},
+    {"source"},
+    {"table", "render", "files"},
+    {"targets", "weights"},
     {"frame", "batch"},
     {"workers", "backend"},
     {"sequence", "tfdata"},
 ]
 FRAMEWORKS = {"tensorflow", "keras", "tf_keras"}
 FRONTS = {"backend", "sequence", "tfdata"}
-READS_FRAMES = {"frame"}
+READS_FRAMES = {"columns", "targets", "weights", "frame"}
 DECODERS = {"simplejpeg", "imageio", "imagecodecs", "PIL", "tifffile"}
 MAY_DECODE = {"decode": DECODERS, "render": {"PIL"}}  # render: Pillow's antialiased filters
 
