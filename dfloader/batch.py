@@ -1,23 +1,26 @@
 """load(epoch, i) -> (x, y): the definition of a batch.
 
 1. A batch is a pure function of (table, spec, seed, epoch, i).
-2. Every engine gives these very batches; if one differs, that one is wrong.
+2. Every engine gives these very batches; if one differs, that one is wrong. An engine decides
+   only whose memory `fill` writes into, and who runs it for which rows of the batch.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from dfloader.decode import decode
 from dfloader.errors import DecodeError
+from dfloader.example import example_shape, write_example
 from dfloader.plan import Plan
-from dfloader.render import render
-from dfloader.spec import ImageSpec, Spec
+from dfloader.spec import ArraySpec, ImageSpec, Spec
 from dfloader.table import Columns, Table, source_rows
 
 Batch = Any  # x, (x, y) or (x, y, w), each an array or a dict of arrays
+Pixels = dict[str, npt.NDArray[Any]]  # what is rendered for each row, by name; axis 0: the rows
+Rows = npt.NDArray[np.int64]
 
 
 def assemble(image: Any, columns: Columns, *, mask: Any = None, y_is_x: bool = False) -> Batch:
@@ -40,9 +43,17 @@ def assemble(image: Any, columns: Columns, *, mask: Any = None, y_is_x: bool = F
 
 
 def prepare(table: Table, spec: Spec) -> "Loader":
-    """Make the loader of a table: its plan, and weights where padding needs them."""
+    """Make the loader of a table: its plan, and weights where some rows may not count."""
     plan = Plan(spec.order, len(table), table.kept, table.chances)
-    return Loader(table.weighed() if plan.pads else table, spec.image, plan)
+    weighs = plan.pads or spec.image.on_error == "skip"
+    return Loader(table.weighed() if weighs else table, spec.image, plan)
+
+
+class Loaded(NamedTuple):
+    """A batch, and the rows of it that `on_error="skip"` left black with weight 0."""
+
+    batch: Batch
+    failures: tuple[DecodeError, ...]
 
 
 @dataclass(frozen=True)
@@ -62,49 +73,66 @@ class Loader:
         Raises:
             DecodeError: a file cannot be read or decoded; names row and path.
         """
+        return self.loaded(epoch, i).batch
+
+    def loaded(self, epoch: int, i: int) -> Loaded:
+        """Load a batch as `load` does, and say which rows failed."""
         rows = self.plan.rows(epoch, i)
-        images = self._images(source_rows(rows))
-        return assemble(images, self.table.take(rows), y_is_x=self.table.y_is_x)
+        pixels = {
+            name: np.empty((len(rows), *spec.shape), spec.dtype)  # type: ignore[type-var]
+            for name, spec in (self.pixels() or self._pixels_of(rows)).items()
+        }
+        failures = self.fill(epoch, rows, pixels)
+        return Loaded(self.finish(rows, pixels, failures), failures)
 
-    def example(self, row: int) -> npt.NDArray[np.uint8]:
-        """Read and decode the image of a row, (h, w, c), before any resize."""
-        try:
-            return decode(self.table.images.read(row), self.image)
-        except (OSError, DecodeError) as error:
-            raise DecodeError(
-                f"Row {row}: {self._name(row)}: {error}",
-                rows=[row],
-                path=self.table.images.path(row),
-            ) from error
+    def pixels(self) -> dict[str, ArraySpec] | None:
+        """Say what `fill` writes for a row; None: only the files know."""
+        image = self.image.signature()
+        return None if None in image.shape else self._with_mask(image)
 
-    def _name(self, row: int) -> str:
-        path = self.table.images.path(row)
-        return f"column {self.table.images.column!r}" if path is None else repr(path)
+    def fill(self, epoch: int, rows: Rows, pixels: Pixels) -> tuple[DecodeError, ...]:
+        """Render rows, as they are in `epoch`, into memory as `pixels` says it: all of it.
 
-    def _images(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        spec = self.image
-        if spec.target_size is None:
-            return self._same_size(rows)
-        channels = spec.channels or self.example(int(rows[0])).shape[2]
-        out = np.empty((len(rows), *spec.target_size, channels), spec.dtype)
-        for slot, row in zip(out, rows.tolist(), strict=True):
-            render(self.example(row), spec, slot)
-        return out
+        Returns:
+            The rows that failed and were left black, with ``on_error="skip"``.
+        """
+        failures = []
+        for i, row in enumerate(source_rows(rows).tolist()):
+            slots = {name: values[i] for name, values in pixels.items()}
+            try:
+                write_example(self.table, self.image, row, slots)
+            except DecodeError as error:
+                if self.image.on_error == "raise":
+                    raise
+                failures.append(error)
+                for slot in slots.values():
+                    slot.fill(0)
+        return tuple(failures)
 
-    def _same_size(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        images = [self.example(row) for row in rows.tolist()]
-        out = np.empty((len(rows), *images[0].shape), self.image.dtype)
-        for slot, image, row in zip(out, images, rows.tolist(), strict=True):
-            if image.shape != slot.shape:
-                raise DecodeError(
-                    f"Row {row} is {image.shape[:2]}, row {rows[0]} is {slot.shape[:2]}, and "
-                    "target_size=None needs one size.",
-                    rows=[int(rows[0]), row],
-                    path=self.table.images.path(row),
-                    hint="Say target_size=(height, width).",
-                )
-            render(image, self.image, slot)
-        return out
+    def finish(self, rows: Rows, pixels: Pixels, failures: Sequence[DecodeError] = ()) -> Batch:
+        """Make the batch of rendered rows: add what the table has."""
+        columns = self.table.take(rows)
+        if failures:
+            failed = [row for error in failures for row in error.rows]
+            columns = columns.weighed(~np.isin(source_rows(rows), failed))
+        return assemble(pixels["image"], columns, mask=pixels.get("mask"), y_is_x=self.table.y_is_x)
+
+    def _with_mask(self, image: ArraySpec) -> dict[str, ArraySpec]:
+        if self.table.masks is None:
+            return {"image": image}
+        return {"image": image, "mask": ArraySpec((*image.shape[:2], 1), "uint8")}
+
+    def _pixels_of(self, rows: Rows) -> dict[str, ArraySpec]:
+        """Ask the first file that can be read."""
+        for row in source_rows(rows).tolist():
+            try:
+                shape = example_shape(self.table, self.image, row)
+            except DecodeError:
+                if self.image.on_error == "raise" or row == source_rows(rows)[-1]:
+                    raise
+                continue
+            return self._with_mask(ArraySpec(shape, self.image.dtype))
+        raise AssertionError("a batch has rows")
 
 
 def _with_mask(y: Any, mask: Any) -> Any:

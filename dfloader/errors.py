@@ -15,6 +15,7 @@ class _LocatedError(ValueError):
         rows: Sequence[int] = (),
         path: str | None = None,
         hint: str | None = None,
+        reason: str | None = None,
     ) -> None:
         super().__init__(message if hint is None else f"{message} {hint}")
         self.message = message
@@ -22,9 +23,11 @@ class _LocatedError(ValueError):
         self.rows = tuple(rows)
         self.path = path
         self.hint = hint
+        self.reason = reason
 
     def __reduce__(self) -> tuple[Any, ...]:
-        where = {"column": self.column, "rows": self.rows, "path": self.path, "hint": self.hint}
+        names = ("column", "rows", "path", "hint", "reason")
+        where = {name: getattr(self, name) for name in names}
         return _rebuild, (type(self), self.message, where)
 
 
@@ -40,7 +43,11 @@ class DataFrameError(_LocatedError):
 
 
 class DecodeError(_LocatedError):
-    """A file could not be turned into an image. Attributes as in `DataFrameError`."""
+    """A file could not be turned into an image.
+
+    Attributes:
+        reason: what is wrong with it, without row and path; the others as in `DataFrameError`.
+    """
 
 
 def _rebuild(cls: type[_LocatedError], message: str, where: dict[str, Any]) -> _LocatedError:

@@ -60,7 +60,7 @@ def resolve(df: Any, spec: FrameSpec) -> Table:
         kept=None if kept is None else np.flatnonzero(kept),
         chances=read_chances(df, spec, target, kept),
     )
-    if spec.validate:
+    if spec.validate and spec.on_error == "raise":
         for source in (images, masks):
             if source is not None:
                 _check_files(df, source, table.kept)

@@ -27,6 +27,10 @@ ORIENTATION_FLAGS = (
 )
 
 
+# Of a JPEG; 5/8 and the like cost more than a full decode.
+SCALES = (8, 4, 2, 1)
+
+
 class Box(NamedTuple):
     """A rectangle of whole pixels."""
 

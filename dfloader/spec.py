@@ -52,6 +52,7 @@ class FrameSpec:
     extra_cols: Mapping[str, str | Sequence[str]] | None = None
     sampler: str | None = None
     validate: bool = True
+    on_error: OnError = "raise"  # with "skip", a file that does not exist fails when it is read
 
     def __post_init__(self) -> None:
         modes = get_args(ClassMode)
@@ -204,7 +205,7 @@ def parse(batch_size: int, keywords: Mapping[str, Any], *, fresh_seed: int) -> S
 def known_keywords() -> tuple[str, ...]:
     """List the keywords of `**spec`."""
     named = [f.name for part in (FrameSpec, ImageSpec, OrderSpec) for f in fields(part)]
-    return tuple(name for name in named if name != "batch_size")
+    return tuple(name for name in dict.fromkeys(named) if name != "batch_size")
 
 
 def check_keywords(given: Iterable[str], known: Sequence[str]) -> None:

@@ -13,9 +13,9 @@ from typing import Any
 import tensorflow as tf
 
 from dfloader.batch import Loader, assemble, prepare
-from dfloader.decode import JPEG_MAGIC, SCALES
 from dfloader.frame import resolve
-from dfloader.geometry import nearest_index
+from dfloader.geometry import SCALES, nearest_index
+from dfloader.header import JPEG_MAGIC
 from dfloader.labels import each_encoder
 from dfloader.plan import fresh_seed
 from dfloader.spec import ImageSpec, parse

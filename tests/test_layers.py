@@ -12,11 +12,11 @@ PACKAGE = Path(__file__).parent.parent / "dfloader"
 # A module imports only from rows above its own. A new module needs a place here.
 LAYERS = [
     {"errors", "geometry", "scratch"},
-    {"spec"},
-    {"packed", "plan", "labels", "decode", "columns"},
-    {"source"},
+    {"spec", "header"},
+    {"packed", "plan", "labels", "levels", "columns"},
+    {"source", "decode"},
     {"table", "render", "files"},
-    {"targets", "weights"},
+    {"targets", "weights", "example"},
     {"frame", "batch"},
     {"workers", "backend"},
     {"sequence", "tfdata"},

@@ -1,0 +1,119 @@
+"""A row -> its pixels: read, decode, render. Imports what does these, source, spec and table.
+
+Errors name row and path, of the mask's file where it is the mask's fault.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy.typing as npt
+
+from dfloader.decode import channels, decode, decode_mask, probe
+from dfloader.errors import DecodeError
+from dfloader.geometry import Placement, place
+from dfloader.header import Header
+from dfloader.render import render, render_mask
+from dfloader.source import Source
+from dfloader.spec import ImageSpec
+from dfloader.table import Table
+
+Array = npt.NDArray[Any]
+
+
+def write_example(table: Table, spec: ImageSpec, row: int, out: Mapping[str, Array]) -> None:
+    """Render a row into its slots of a batch.
+
+    Args:
+        table: where images and masks are.
+        spec: what becomes of a file.
+        row: of the frame.
+        out: "image" (h, w, c), and "mask" (h, w, 1) where there are masks; all of it is written.
+
+    Raises:
+        DecodeError: a file cannot be read or decoded, or does not fit the batch.
+    """
+    with _located(table.images, row):
+        placement = _write_image(table.images.read(row), spec, out["image"])
+    if table.masks is not None:
+        with _located(table.masks, row):
+            _write_mask(table.masks.read(row), spec, placement, out["mask"])
+
+
+def example_shape(table: Table, spec: ImageSpec, row: int) -> tuple[int, int, int]:
+    """Read from a row's file what `spec` leaves open: (height, width, channels) of the example.
+
+    Raises:
+        DecodeError: the file cannot be read.
+    """
+    with _located(table.images, row):
+        header = probe(table.images.read(row))
+        return (*(spec.target_size or header.size(exif=spec.exif)), channels(header, spec))
+
+
+def placed(header: Header, spec: ImageSpec) -> Placement:
+    """Say what of a file is decoded, and where it goes."""
+    height, width = header.size(exif=spec.exif)
+    return place(
+        height,
+        width,
+        spec.target_size,
+        resize_mode=spec.resize_mode,
+        scaled=spec.decode == "scaled" and header.scalable,
+    )
+
+
+def _write_image(data: bytes, spec: ImageSpec, out: Array) -> Placement:
+    header = probe(data)
+    placement = placed(header, spec)
+    _check_fits((*header.size(exif=spec.exif), channels(header, spec)), spec, out.shape)
+    image = decode(data, spec, header, scale=placement.scale)
+    render(image, spec, out, placement=placement)
+    return placement
+
+
+def _write_mask(data: bytes, spec: ImageSpec, placement: Placement, out: Array) -> None:
+    mask = decode_mask(data, spec)
+    across, down = mask.shape[1] * placement.height, mask.shape[0] * placement.width
+    # A mask of another size is taken to show the same, so its aspect is the picture's to a pixel.
+    if abs(across - down) > max(*mask.shape, placement.height, placement.width):
+        raise DecodeError(
+            f"the mask is {mask.shape[0]} x {mask.shape[1]} (height x width), which is not the "
+            f"aspect of its picture, {placement.height} x {placement.width} upright; if masks were "
+            "drawn on pictures as stored, say exif=False"
+        )
+    render_mask(mask, placement, out)
+
+
+def _check_fits(found: tuple[int, int, int], spec: ImageSpec, wanted: tuple[int, ...]) -> None:
+    """Compare what the file has with what the first of the batch had."""
+    if spec.target_size is None and found[:2] != wanted[:2]:
+        raise DecodeError(
+            f"it is {found[0]} x {found[1]} pixels (height x width), the batch {wanted[0]} x "
+            f"{wanted[1]}, and target_size=None needs one size",
+            hint="Say target_size=(height, width).",
+        )
+    if found[2] != wanted[2] and found[2] <= 4:
+        raise DecodeError(
+            f"it has {found[2]} channels, the batch {wanted[2]}, and color_mode='unchanged' needs "
+            "one number of channels",
+            hint="Say color_mode='rgb'.",
+        )
+
+
+@contextmanager
+def _located(source: Source, row: int) -> Iterator[None]:
+    """Add row and path to what goes wrong."""
+    try:
+        yield
+    except (OSError, DecodeError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        path = source.path(row)
+        name = f"column {source.column!r}" if path is None else repr(path)
+        raise DecodeError(
+            f"Row {row}: {name}: {reason}.",
+            column=source.column,
+            rows=[row],
+            path=path,
+            reason=reason,
+        ) from error
