@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 _MODULES = {
+    "Augment": "augment",
     "DataFrameError": "errors",
     "DataFrameSequence": "sequence",
     "DecodeError": "errors",

@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dfloader.augment import Augment
+from dfloader.augmented import chosen
+from dfloader.draws import Draws, draw
 from dfloader.errors import DecodeError
 from dfloader.example import example_shape, write_example
 from dfloader.plan import Plan
@@ -46,7 +49,8 @@ def prepare(table: Table, spec: Spec) -> "Loader":
     """Make the loader of a table: its plan, and weights where some rows may not count."""
     plan = Plan(spec.order, len(table), table.kept, table.chances)
     weighs = plan.pads or spec.image.on_error == "skip"
-    return Loader(table.weighed() if weighs else table, spec.image, plan)
+    augment = chosen(spec.augment, spec.image)
+    return Loader(table.weighed() if weighs else table, spec.image, plan, augment)
 
 
 class Loaded(NamedTuple):
@@ -63,6 +67,7 @@ class Loader:
     table: Table
     image: ImageSpec
     plan: Plan
+    augment: Augment | None = None
 
     def __len__(self) -> int:
         return len(self.plan)
@@ -97,10 +102,11 @@ class Loader:
             The rows that failed and were left black, with ``on_error="skip"``.
         """
         failures = []
+        draws = self.draws(epoch, rows)
         for i, row in enumerate(source_rows(rows).tolist()):
             slots = {name: values[i] for name, values in pixels.items()}
             try:
-                write_example(self.table, self.image, row, slots)
+                write_example(self.table, self.image, row, slots, self.augment, draws.row(i))
             except DecodeError as error:
                 if self.image.on_error == "raise":
                     raise
@@ -108,6 +114,12 @@ class Loader:
                 for slot in slots.values():
                     slot.fill(0)
         return tuple(failures)
+
+    def draws(self, epoch: int, rows: Rows) -> Draws:
+        """Give what each row goes through in an epoch; padding as its row."""
+        if self.augment is None:
+            return Draws()
+        return draw(self.augment, self.plan.spec.seed, epoch, source_rows(rows))
 
     def finish(self, rows: Rows, pixels: Pixels, failures: Sequence[DecodeError] = ()) -> Batch:
         """Make the batch of rendered rows: add what the table has."""

@@ -7,21 +7,31 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
+from dfloader.augment import Augment
+from dfloader.augmented import render_drawn, render_mask_drawn
 from dfloader.decode import channels, decode, decode_mask, probe
+from dfloader.draws import NOTHING, Draws
 from dfloader.errors import DecodeError
-from dfloader.geometry import Placement, place
-from dfloader.header import Header
-from dfloader.render import render, render_mask
+from dfloader.geometry import Placement
 from dfloader.source import Source
 from dfloader.spec import ImageSpec
 from dfloader.table import Table
+from dfloader.view import View, see
 
 Array = npt.NDArray[Any]
 
 
-def write_example(table: Table, spec: ImageSpec, row: int, out: Mapping[str, Array]) -> None:
+def write_example(
+    table: Table,
+    spec: ImageSpec,
+    row: int,
+    out: Mapping[str, Array],
+    augment: Augment | None = None,
+    drawn: Draws = NOTHING,
+) -> None:
     """Render a row into its slots of a batch.
 
     Args:
@@ -29,15 +39,18 @@ def write_example(table: Table, spec: ImageSpec, row: int, out: Mapping[str, Arr
         spec: what becomes of a file.
         row: of the frame.
         out: "image" (h, w, c), and "mask" (h, w, 1) where there are masks; all of it is written.
+        augment: what may change; None: nothing.
+        drawn: the row's draw.
 
     Raises:
         DecodeError: a file cannot be read or decoded, or does not fit the batch.
     """
     with _located(table.images, row):
-        placement = _write_image(table.images.read(row), spec, out["image"])
+        view = _write_image(table.images.read(row), spec, augment, drawn, out["image"])
     if table.masks is not None:
         with _located(table.masks, row):
-            _write_mask(table.masks.read(row), spec, placement, out["mask"])
+            mask = _fitting_mask(table.masks.read(row), spec, view.placement)
+            render_mask_drawn(mask, view, augment, drawn, out["mask"])
 
 
 def example_shape(table: Table, spec: ImageSpec, row: int) -> tuple[int, int, int]:
@@ -51,28 +64,19 @@ def example_shape(table: Table, spec: ImageSpec, row: int) -> tuple[int, int, in
         return (*(spec.target_size or header.size(exif=spec.exif)), channels(header, spec))
 
 
-def placed(header: Header, spec: ImageSpec) -> Placement:
-    """Say what of a file is decoded, and where it goes."""
-    height, width = header.size(exif=spec.exif)
-    return place(
-        height,
-        width,
-        spec.target_size,
-        resize_mode=spec.resize_mode,
-        scaled=spec.decode == "scaled" and header.scalable,
-    )
-
-
-def _write_image(data: bytes, spec: ImageSpec, out: Array) -> Placement:
+def _write_image(
+    data: bytes, spec: ImageSpec, augment: Augment | None, drawn: Draws, out: Array
+) -> View:
     header = probe(data)
-    placement = placed(header, spec)
-    _check_fits((*header.size(exif=spec.exif), channels(header, spec)), spec, out.shape)
-    image = decode(data, spec, header, scale=placement.scale)
-    render(image, spec, out, placement=placement)
-    return placement
+    height, width = header.size(exif=spec.exif)
+    view = see(height, width, spec, scaled=header.scalable, augment=augment, drawn=drawn)
+    _check_fits((height, width, channels(header, spec)), spec, out.shape)
+    image = decode(data, spec, header, scale=view.placement.scale)
+    render_drawn(image, view, spec, augment, drawn, out)
+    return view
 
 
-def _write_mask(data: bytes, spec: ImageSpec, placement: Placement, out: Array) -> None:
+def _fitting_mask(data: bytes, spec: ImageSpec, placement: Placement) -> npt.NDArray[np.uint8]:
     mask = decode_mask(data, spec)
     across, down = mask.shape[1] * placement.height, mask.shape[0] * placement.width
     # A mask of another size is taken to show the same, so its aspect is the picture's to a pixel.
@@ -82,7 +86,7 @@ def _write_mask(data: bytes, spec: ImageSpec, placement: Placement, out: Array) 
             f"aspect of its picture, {placement.height} x {placement.width} upright; if masks were "
             "drawn on pictures as stored, say exif=False"
         )
-    render_mask(mask, placement, out)
+    return mask
 
 
 def _check_fits(found: tuple[int, int, int], spec: ImageSpec, wanted: tuple[int, ...]) -> None:

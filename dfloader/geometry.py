@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 # Chroma upsampling makes the outermost pixel of a cropped JPEG decode wrong: cut this many off.
 MARGIN = 2
 
+# The unit of `place`'s detail: so many are one pixel of the target.
+DETAIL = 1024
+
 # For each EXIF orientation, from stored to upright: transpose, then flip rows, then flip columns.
 # Entry 0 is for files that say nothing.
 ORIENTATION_FLAGS = (
@@ -66,6 +69,7 @@ def place(
     resize_mode: str = "stretch",
     scaled: bool = False,
     window: Box | None = None,
+    detail: tuple[Any, Any] = (DETAIL, DETAIL),
 ) -> Placement:
     """Say how an upright picture becomes the target.
 
@@ -76,6 +80,8 @@ def place(
         resize_mode: stretch, crop (keep aspect, cut the middle) or pad (keep aspect, fill).
         scaled: the picture can be decoded at 1/2, 1/4 and 1/8 and may be.
         window: take this part of the picture (in pixels at full size) as the picture.
+        detail: height and width, in 1/DETAIL of a target pixel, of what a warp shows in one: less
+            asks for a finer decode.
     """
     whole = Box(0, 0, height, width) if window is None else window
     if target_size is None:
@@ -83,7 +89,8 @@ def place(
     target = Box(0, 0, *target_size)
     if resize_mode == "pad":
         target = fitted(whole.height, whole.width, *target_size)
-    k = scale(whole.height, whole.width, target.height, target.width) if scaled else 1
+    seen = (whole.height * detail[0] // DETAIL, whole.width * detail[1] // DETAIL)
+    k = scale(*seen, target.height, target.width) if scaled else 1
     part = shrunk(whole, k)
     if resize_mode == "crop":
         part = cropped(part, *target_size)

@@ -43,14 +43,19 @@ def render(
     if placement is None:
         height, width = image.shape[:2]
         placement = place(height, width, spec.target_size, resize_mode=spec.resize_mode)
-    slot = _slot(placement, out)
-    part = _cut(image, placement.window)
-    if part.shape == slot.shape or spec.interpolation == "nearest":
-        _convert(_picked(part, slot), slot)
-    else:
-        _resample(*_straight(part, slot), spec.interpolation)
+    resample(image, spec, out, placement)
     if spec.rescale is not None:
         np.multiply(out, spec.rescale, out=out)
+
+
+def resample(image: Array, spec: ImageSpec, out: Array, placement: Placement) -> None:
+    """Do what `render` does, without `spec.rescale`."""
+    slot = _slot(placement, out)
+    part = cut(image, placement.window)
+    if part.shape == slot.shape or spec.interpolation == "nearest":
+        convert(_picked(part, slot), slot)
+    else:
+        _resample(*_straight(part, slot), spec.interpolation)
 
 
 def render_mask(mask: npt.NDArray[np.uint8], placement: Placement, out: Array) -> None:
@@ -82,13 +87,13 @@ def render_mask(mask: npt.NDArray[np.uint8], placement: Placement, out: Array) -
 
 def _slot(placement: Placement, out: Array) -> Array:
     """Give the part of `out` that the picture fills, after filling the rest with 0."""
-    slot = _cut(out, placement.target)
+    slot = cut(out, placement.target)
     if slot.shape != out.shape:
         out.fill(0)
     return slot
 
 
-def _cut(image: Array, box: Box) -> Array:
+def cut(image: Array, box: Box) -> Array:
     return image[box.top : box.top + box.height, box.left : box.left + box.width]
 
 
@@ -117,14 +122,14 @@ def _resample(image: Array, out: Array, interpolation: str) -> None:
     many = image.shape[2] > _OPENCV_CHANNELS
     if image.dtype != out.dtype or many or interpolation in _FILTERS:
         source = borrow("source", image.shape, np.float32)
-        _convert(image, source, level=_level(image, out))
+        convert(image, source, times=levels(image.dtype, out.dtype))
         image = source
     if image.dtype == out.dtype and _has_whole_pixels(out):
         _resize(image, out, interpolation)
     else:
         result = borrow("result", out.shape, image.dtype)
         _resize(image, result, interpolation)
-        _convert(result, out)
+        convert(result, out)
 
 
 def _resize(image: Array, out: Array, interpolation: str) -> None:
@@ -135,10 +140,10 @@ def _resize(image: Array, out: Array, interpolation: str) -> None:
     if interpolation == "area":
         shape = tuple(np.minimum(image.shape, out.shape).tolist())
         if shape == out.shape:
-            _average(image, out)
+            average(image, out)
             return
         shrunk = borrow("shrunk", shape, image.dtype)
-        _average(image, shrunk)
+        average(image, shrunk)
         image = shrunk
     _interpolate(image, out)
 
@@ -152,7 +157,8 @@ def _interpolate(image: Array, out: Array) -> None:
         _opencv(image, out, cv2.INTER_LINEAR)
 
 
-def _average(image: Array, out: Array) -> None:
+def average(image: Array, out: Array) -> None:
+    """Shrink to `out`, of one dtype and no larger: each pixel the mean of those it covers."""
     if image.shape[2] > _OPENCV_CHANNELS:
         out[...] = skimage.transform.resize_local_mean(
             image, out.shape[:2], preserve_range=True, channel_axis=2
@@ -177,28 +183,28 @@ def _filter(image: Array, out: Array, resampling: Image.Resampling) -> None:
 _FILTERS = {"bicubic": Image.Resampling.BICUBIC, "lanczos": Image.Resampling.LANCZOS}
 
 
-def _level(image: Array, out: Array) -> float:
-    """Say how many levels of `out` one level of `image` is."""
-    if image.dtype == np.uint16:
-        return 1.0 if out.dtype == np.uint16 else 1 / _PER_8_BIT_LEVEL
-    if image.dtype == np.uint8 and out.dtype == np.uint16:
+def levels(source: np.dtype[Any], target: np.dtype[Any]) -> float:
+    """Say how many levels of `target` one level of `source` is."""
+    if source == np.uint16:
+        return 1.0 if target == np.uint16 else 1 / _PER_8_BIT_LEVEL
+    if source == np.uint8 and target == np.uint16:
         return float(_PER_8_BIT_LEVEL)
     return 1.0
 
 
-def _convert(image: Array, out: Array, *, level: float | None = None) -> None:
+def convert(image: Array, out: Array, *, times: float | None = None) -> None:
     """Copy values into another dtype: scaled, rounded once, and cut off at the ends of the range.
 
     Only what a filter overshoots is ever cut off: decode checks what a file holds.
     """
-    level = _level(image, out) if level is None else level
-    if image.dtype == out.dtype or (out.dtype == np.float32 and level == 1):
+    times = levels(image.dtype, out.dtype) if times is None else times
+    if image.dtype == out.dtype or (out.dtype == np.float32 and times == 1):
         np.copyto(out, image)
     elif out.dtype == np.float32:
-        np.multiply(image, np.float32(level), out=out, casting="unsafe")
+        np.multiply(image, np.float32(times), out=out, casting="unsafe")
     else:
         values = borrow("rounded", image.shape, np.float32)
-        np.multiply(image, np.float32(level), out=values, casting="unsafe")
+        np.multiply(image, np.float32(times), out=values, casting="unsafe")
         np.rint(values, out=values)
         np.clip(values, 0, np.iinfo(out.dtype).max, out=values)
         np.copyto(out, values, casting="unsafe")

@@ -135,10 +135,10 @@ class DataFrameSequence(Sequence):
         return np.maximum(self._loader.plan.rows(self._epoch, range(len(self))[i]), -1)
 
     def eval(self) -> "DataFrameSequence":
-        """Give the same frame, unshuffled, each row once."""
-        ordered = self._loader.plan.ordered()
+        """Give the same frame, unshuffled, each row once, and without augmentation."""
+        plain = replace(self._loader, plan=self._loader.plan.ordered(), augment=None)
         twin = object.__new__(type(self))
-        twin.__setstate__({**self.__getstate__(), "_loader": replace(self._loader, plan=ordered)})
+        twin.__setstate__({**self.__getstate__(), "_loader": plain})
         twin.set_epoch(0)
         return twin
 

@@ -168,11 +168,19 @@ class OrderSpec:
 
 @dataclass(frozen=True)
 class Spec:
-    """All that was said about a loader."""
+    """All that was said about a loader.
+
+    Attributes:
+        frame: about the columns.
+        image: about the files.
+        order: about the rows.
+        augment: as it was said; `augmented.chosen` reads it.
+    """
 
     frame: FrameSpec
     image: ImageSpec
     order: OrderSpec
+    augment: Any = None
 
 
 def parse(batch_size: int, keywords: Mapping[str, Any], *, fresh_seed: int) -> Spec:
@@ -199,13 +207,14 @@ def parse(batch_size: int, keywords: Mapping[str, Any], *, fresh_seed: int) -> S
         FrameSpec(**_taken(FrameSpec, keywords)),
         ImageSpec(**_taken(ImageSpec, keywords)),
         OrderSpec(**order),
+        keywords.get("augment"),
     )
 
 
 def known_keywords() -> tuple[str, ...]:
     """List the keywords of `**spec`."""
     named = [f.name for part in (FrameSpec, ImageSpec, OrderSpec) for f in fields(part)]
-    return tuple(name for name in dict.fromkeys(named) if name != "batch_size")
+    return (*(name for name in dict.fromkeys(named) if name != "batch_size"), "augment")
 
 
 def check_keywords(given: Iterable[str], known: Sequence[str]) -> None:

@@ -80,6 +80,8 @@ def dataset(
         ValueError: it asks for what only `DataFrameSequence` does.
     """
     _check_supported(loader.image)
+    if loader.augment is not None:
+        raise ValueError("to_tf_dataset does not take augment=. Use DataFrameSequence for it.")
     order = loader.plan.spec
     ds = tf.data.Dataset.from_generator(
         _Passes(loader, repeat), output_signature=_chunk_signature(loader)

@@ -11,12 +11,14 @@ PACKAGE = Path(__file__).parent.parent / "dfloader"
 
 # A module imports only from rows above its own. A new module needs a place here.
 LAYERS = [
-    {"errors", "geometry", "scratch"},
+    {"errors", "geometry", "scratch", "augment", "philox"},
     {"spec", "header"},
-    {"packed", "plan", "labels", "levels", "columns"},
-    {"source", "decode"},
+    {"packed", "plan", "labels", "levels", "columns", "draws"},
+    {"view"},
+    {"source", "decode", "warp"},
     {"table", "render", "files"},
-    {"targets", "weights", "example"},
+    {"targets", "weights", "augmented"},
+    {"example"},
     {"frame", "batch"},
     {"workers", "backend"},
     {"sequence", "tfdata"},
