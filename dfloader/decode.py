@@ -42,7 +42,6 @@ from dfloader.spec import ImageSpec
 
 Array = npt.NDArray[Any]
 
-# Pixels at the limit as RGBA, so that many channels count for what they hold.
 _LIMIT_CHANNELS = 4
 
 _JPEG_COLOR = {"rgb": ("RGB", 3), "rgba": ("RGBA", 4), "grayscale": ("GRAY", 1)}
@@ -65,13 +64,21 @@ _PILLOW_DEEP: dict[str, tuple[Kind, int]] = {
 }
 
 
-def probe(data: bytes) -> Header:
+def probe(data: bytes, *, max_pixels: int | None = None) -> Header:
     """Read what a file says of its picture, without decoding it.
 
     Raises:
-        DecodeError: the bytes are not an image, or their header is broken.
+        DecodeError: the bytes are not an image, their header is broken, or it says that there are
+            more than `max_pixels`.
     """
     header: Header = _guarded(_probe, data)
+    # Many channels count for the pixels of four that they hold.
+    pixels = header.height * header.width * max(1, header.channels // _LIMIT_CHANNELS)
+    if max_pixels is not None and pixels > max_pixels:
+        raise DecodeError(
+            f"the header says {header.height} x {header.width} pixels of {header.channels} "
+            f"channels, more than max_pixels={max_pixels} allows; raise it if the file is sound"
+        )
     return header
 
 
@@ -81,7 +88,7 @@ def decode(data: bytes, spec: ImageSpec, header: Header | None = None, *, scale:
     Args:
         data: the file's content.
         spec: color_mode, dtype, exif, max_pixels.
-        header: what `probe` said; None: ask it.
+        header: what `probe` said, which also keeps to `max_pixels`; None: ask it.
         scale: k, to decode at 1/k; other than 1 only where `header.scalable`.
 
     Returns:
@@ -91,8 +98,7 @@ def decode(data: bytes, spec: ImageSpec, header: Header | None = None, *, scale:
     Raises:
         DecodeError: the bytes are not an image, a broken one, or one that `spec` excludes.
     """
-    header = header or probe(data)
-    _check_size(header, spec.max_pixels)
+    header = header or probe(data, max_pixels=spec.max_pixels)
     return _upright(_guarded(_pixels, data, spec, header, scale), header, exif=spec.exif)
 
 
@@ -113,8 +119,7 @@ def decode_mask(data: bytes, spec: ImageSpec) -> npt.NDArray[np.uint8]:
     Raises:
         DecodeError: as `decode`; or its values are not whole numbers from 0 to 255 in one channel.
     """
-    header = probe(data)
-    _check_size(header, spec.max_pixels)
+    header = probe(data, max_pixels=spec.max_pixels)
     mask = _upright(_guarded(_stored, data, header), header, exif=spec.exif)
     if mask.shape[2] > 1 and not (mask[:, :, 1:3] == mask[:, :, :1]).all():
         raise DecodeError(
@@ -144,18 +149,6 @@ def _guarded(function: Callable[..., Any], *args: Any) -> Any:
         raise DecodeError(f"cannot decode: {str(error) or type(error).__name__}") from error
 
 
-def _check_size(header: Header, max_pixels: int | None) -> None:
-    if max_pixels is None:
-        return
-    pixels = header.height * header.width
-    values = pixels * header.channels
-    if pixels > max_pixels or values > max_pixels * _LIMIT_CHANNELS:
-        raise DecodeError(
-            f"the header says {header.height} x {header.width} pixels of {header.channels} "
-            f"channels, more than max_pixels={max_pixels} allows; raise it if the file is sound"
-        )
-
-
 def _upright(pixels: Array, header: Header, *, exif: bool) -> Array:
     transpose, flip_rows, flip_columns = header.flags(exif=exif)
     if transpose:
@@ -181,7 +174,7 @@ def _probe_jpeg(data: bytes) -> Header:
     header = read_jpeg(data)
     try:
         simplejpeg.decode_jpeg_header(data)
-    except ValueError:  # a subsampling it does not know; libjpeg itself knows all
+    except ValueError:  # a subsampling it does not know, or stray bytes; libjpeg itself reads both
         if header.depth == 8 and header.channels != _CMYK:
             return _probe_pillow(data)
     return header

@@ -60,14 +60,14 @@ def example_shape(table: Table, spec: ImageSpec, row: int) -> tuple[int, int, in
         DecodeError: the file cannot be read.
     """
     with _located(table.images, row):
-        header = probe(table.images.read(row))
+        header = probe(table.images.read(row), max_pixels=spec.max_pixels)
         return (*(spec.target_size or header.size(exif=spec.exif)), channels(header, spec))
 
 
 def _write_image(
     data: bytes, spec: ImageSpec, augment: Augment | None, drawn: Draws, out: Array
 ) -> View:
-    header = probe(data)
+    header = probe(data, max_pixels=spec.max_pixels)
     height, width = header.size(exif=spec.exif)
     view = see(height, width, spec, scaled=header.scalable, augment=augment, drawn=drawn)
     _check_fits((height, width, channels(header, spec)), spec, out.shape)

@@ -32,6 +32,8 @@ ORIENTATION_FLAGS = (
 
 # Of a JPEG; 5/8 and the like cost more than a full decode.
 SCALES = (8, 4, 2, 1)
+# Decoders are told the size they should give; of a smaller picture, 1/2 and 3/8 give the same.
+_SCALABLE_SIDE = 6
 
 
 class Box(NamedTuple):
@@ -101,6 +103,7 @@ def scale(height: Any, width: Any, rows: Any, columns: Any) -> Any:
     """Choose k of 1, 2, 4, 8: the largest that leaves at least `rows` x `columns`."""
     # ceil(height / k) >= rows  <=>  k <= (height - 1) / (rows - 1)
     most = least((height - 1) // largest(rows - 1, 1), (width - 1) // largest(columns - 1, 1))
+    most = least(most, largest(height, width) // _SCALABLE_SIDE * max(SCALES))
     return 1 + least(most // 2, 1) + 2 * least(most // 4, 1) + 4 * least(most // 8, 1)
 
 
