@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dfloader import remote
 from dfloader.columns import (
     SHOWN_ROWS,
     X_NAMES,
@@ -90,7 +91,23 @@ def _paths(df: pd.DataFrame, column: str, values: npt.NDArray[Any], directory: A
         hint = "Make them str with the file's extension, or take those rows out."
         raise bad_rows(df, column, bad, what, hint)
     base = os.fsencode(directory) if directory is not None else b""
-    return [_joined(base, os.fsencode(value)) for value in values]
+    paths = [_joined(base, os.fsencode(value)) for value in values]
+    _check_protocols(df, column, paths)
+    return paths
+
+
+def _check_protocols(df: pd.DataFrame, column: str, paths: list[bytes]) -> None:
+    first: dict[str, int] = {}
+    for row, path in enumerate(paths):
+        if is_address(path):
+            for protocol in remote.protocols(os.fsdecode(path)):
+                first.setdefault(protocol, row)
+    for protocol, row in first.items():
+        try:
+            remote.check_protocol(protocol)
+        except ValueError as error:
+            what = f"holds addresses of an unknown kind, {protocol}://"
+            raise bad_rows(df, column, [row], what, "Correct the address.") from error
 
 
 def _joined(base: bytes, path: bytes) -> bytes:

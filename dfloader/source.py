@@ -1,7 +1,7 @@
 """Where images come from: one column of paths, or of the encoded bytes themselves.
 
-Imports packed only. Arrays are kept as the bytes of a .npy file, so that they are one more format
-for the decoder, told by its magic like every other.
+Imports packed and remote. Arrays are kept as the bytes of a .npy file, so that they are one more
+format for the decoder, told by its magic like every other.
 """
 
 import os
@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from dfloader import remote
 from dfloader.packed import Packed
 
 _ADDRESS = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]+://")  # two letters at least: C:// is a drive
@@ -51,9 +52,12 @@ class Source:
         Raises:
             OSError: the file cannot be read.
         """
+        content = self.data[row]
         if self.kind == "encoded":
-            return self.data[row]
-        with open(self.data[row], "rb") as file:  # noqa: PTH123 (twice as fast as Path.read_bytes)
+            return content
+        if is_address(content):
+            return remote.read(os.fsdecode(content))
+        with open(content, "rb") as file:  # noqa: PTH123 (twice as fast as Path.read_bytes)
             return file.read()
 
 

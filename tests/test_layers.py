@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parent.parent / "dfloader"
 
 # A module imports only from rows above its own. A new module needs a place here.
 LAYERS = [
-    {"errors", "geometry", "scratch", "augment", "philox"},
+    {"errors", "geometry", "scratch", "remote", "augment", "philox"},
     {"spec", "header"},
     {"packed", "plan", "labels", "levels", "columns", "draws"},
     {"view"},
