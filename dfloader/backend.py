@@ -5,6 +5,7 @@ Importing this module imports that Keras; only the fronts may.
 """
 
 import os
+import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,17 @@ def _import_keras() -> Any:
 
 
 keras: Any = _import_keras()
+
+
+def called_by_enqueuer() -> bool:
+    """Whether we run in the thread with which tf_keras reads ahead.
+
+    Its `OrderedEnqueuer` ends the epoch, too, if it wins a race with the training loop, which ends
+    it in any case.
+    """
+    target = getattr(threading.current_thread(), "_target", None)
+    return LEGACY and isinstance(getattr(target, "__self__", None), keras.utils.SequenceEnqueuer)
+
 
 if TYPE_CHECKING:
 

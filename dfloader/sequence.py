@@ -1,23 +1,22 @@
 """`DataFrameSequence`: random access to batches, as the Sequence of the Keras in use."""
 
-import sys
 import threading
-from collections.abc import Iterator
-from concurrent.futures import Future
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from dfloader.backend import Sequence
-from dfloader.batch import Batch, prepare
+from dfloader.backend import Sequence, called_by_enqueuer
+from dfloader.batch import Batch, Loaded, prepare
+from dfloader.failures import Failures
 from dfloader.frame import resolve
 from dfloader.labels import LabelEncoder, each_encoder
 from dfloader.plan import fresh_seed
+from dfloader.position import Position
 from dfloader.spec import parse
-from dfloader.workers import Engine, ahead, result
-
-_START_METHODS = ("forkserver", "spawn", "fork")
+from dfloader.workers import Engine, Staff, ahead
 
 
 class DataFrameSequence(Sequence):
@@ -57,35 +56,29 @@ class DataFrameSequence(Sequence):
         **spec: Any,
     ) -> None:
         super().__init__()
-        if start_method not in _START_METHODS:
-            raise ValueError(f"start_method={start_method!r} is not one of {_START_METHODS}.")
-        self._workers = workers
-        self._processes = use_multiprocessing
-        self._max_queue_size = max_queue_size
-        self._start_method = start_method
+        self._staff = Staff(workers, use_multiprocessing, max_queue_size, start_method)
         said = parse(batch_size, spec, fresh_seed=fresh_seed())
         self._loader = prepare(resolve(df, said.frame), said)
-        self._epoch = 0
-        self._begun = False
+        self._position = Position()
+        self._failures = Failures()
         self._engine: Engine | None = None
         self._lock = threading.Lock()
+        self._staff.check(self._loader)
 
     def __len__(self) -> int:
         return len(self._loader)
 
     def __getitem__(self, i: int) -> Batch:
         index = range(len(self))[i]
-        if not self._processes or self._workers == 0:
-            return self._loader.load(self._epoch, index)
-        return result(self._submit(index))
+        self._position.read()
+        future = self._started().submit(self.epoch, index)
+        try:
+            return self._received(future.result())
+        finally:
+            future.cancel()  # nobody else waits for it: of use where Ctrl-C ends the waiting
 
     def __iter__(self) -> Iterator[Batch]:
-        if self._workers == 0:
-            return (self._loader.load(self._epoch, i) for i in range(len(self)))
-        epoch = self._epoch
-        return ahead(
-            lambda i: self._started().submit(epoch, i), len(self), max(1, self._max_queue_size)
-        )
+        return self._pass(self.epoch, self._position.start())
 
     @property
     def n(self) -> int:
@@ -95,6 +88,11 @@ class DataFrameSequence(Sequence):
     @property
     def seed(self) -> int:
         return self._loader.plan.spec.seed
+
+    @property
+    def failures(self) -> pd.DataFrame:
+        """The rows that ``on_error="skip"`` left black so far, one line each: row, path, reason."""
+        return self._failures.frame()
 
     @property
     def encoder(self) -> LabelEncoder | dict[str, LabelEncoder] | None:
@@ -114,32 +112,52 @@ class DataFrameSequence(Sequence):
     @property
     def epoch(self) -> int:
         """The epoch that batches come from; the first is 0."""
-        return self._epoch
+        return self._position.epoch
 
     def set_epoch(self, epoch: int) -> None:
-        """Move to an epoch, 0 or later."""
-        if epoch < 0:
-            raise ValueError(f"epoch={epoch!r}: epochs count from 0.")
-        self._epoch = epoch
+        """Move to the start of an epoch, 0 or later."""
+        self._position.move(epoch)
 
     def on_epoch_begin(self) -> None:
-        self._begun = True
+        """Keras calls it; nothing to do for others."""
+        self._position.begin()
 
     def on_epoch_end(self) -> None:
         """Move to the next epoch, with its own order."""
-        if self._begun or not _called_by_keras_adapter():
-            self._epoch += 1
+        if not called_by_enqueuer():
+            self._position.end()
+            self._failures.log()
+
+    @property
+    def num_batches(self) -> int:
+        """What Keras 3 reads for ``len``."""
+        self._position.looked_at()
+        return len(self)
+
+    def state_dict(self) -> dict[str, int]:
+        """Say where the running pass is: seed, epoch, the batch that comes next."""
+        return {"seed": self.seed, "epoch": self.epoch, "batch": self._position.batch}
+
+    def load_state_dict(self, state: Mapping[str, int]) -> None:
+        """Go on where `state_dict` was called: the next pass starts with the batch it names."""
+        plan = self._loader.plan
+        if state["seed"] != self.seed:
+            self.close()
+            spec = replace(plan.spec, seed=state["seed"])
+            self._loader = replace(self._loader, plan=replace(plan, spec=spec))
+        self._position.move(state["epoch"], range(len(self) + 1)[state["batch"]])
 
     def rows(self, i: int) -> Any:
         """Give the frame positions of the rows in batch `i`, int64 (batch,); -1 for padding."""
-        return np.maximum(self._loader.plan.rows(self._epoch, range(len(self))[i]), -1)
+        return np.maximum(self._loader.plan.rows(self.epoch, range(len(self))[i]), -1)
 
     def eval(self) -> "DataFrameSequence":
         """Give the same frame, unshuffled, each row once, and without augmentation."""
         plain = replace(self._loader, plan=self._loader.plan.ordered(), augment=None)
         twin = object.__new__(type(self))
         twin.__setstate__({**self.__getstate__(), "_loader": plain})
-        twin.set_epoch(0)
+        twin._position = Position()
+        twin._failures = Failures()
         return twin
 
     def close(self) -> None:
@@ -156,13 +174,28 @@ class DataFrameSequence(Sequence):
         self.close()
 
     @property
+    def staff(self) -> Staff:
+        """What was said of workers; the next three are what Keras shall know of it."""
+        return self._staff
+
+    @staff.setter
+    def staff(self, value: Staff) -> None:
+        if value != self._staff:
+            self.close()
+            self._staff = value
+
+    @property
     def workers(self) -> int:
-        return self._workers
+        """At least 2, or 0: so many threads of Keras ask for batches and wait for them.
+
+        With one Keras reads the sequence through a tf.data prefetch, which holds every epoch up at
+        its end (TensorFlow's autotuner sleeps); and between batches nothing would be in work.
+        """
+        return self._staff.workers and max(2, self._staff.workers)
 
     @workers.setter
     def workers(self, value: int) -> None:
-        self.close()
-        self._workers = value
+        self.staff = replace(self._staff, workers=value)
 
     @property
     def use_multiprocessing(self) -> bool:
@@ -171,8 +204,15 @@ class DataFrameSequence(Sequence):
 
     @use_multiprocessing.setter
     def use_multiprocessing(self, value: bool) -> None:
-        self.close()
-        self._processes = value
+        self.staff = replace(self._staff, use_multiprocessing=value)
+
+    @property
+    def max_queue_size(self) -> int:
+        return self._staff.max_queue_size
+
+    @max_queue_size.setter
+    def max_queue_size(self, value: int) -> None:
+        self.staff = replace(self._staff, max_queue_size=value)
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if k not in ("_engine", "_lock")}
@@ -180,25 +220,21 @@ class DataFrameSequence(Sequence):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _engine=None, _lock=threading.Lock())
 
-    def _submit(self, i: int) -> "Future[Batch]":
-        return self._started().submit(self._epoch, i)
+    def _pass(self, epoch: int, start: int) -> Iterator[Batch]:
+        indices = range(start, len(self))
+        batches = ahead(
+            lambda i: self._started().submit(epoch, i), indices, self._staff.max_queue_size
+        )
+        for i, loaded in zip(indices, batches, strict=True):
+            self._position.gave(epoch, i)
+            yield self._received(loaded)
+
+    def _received(self, loaded: Loaded) -> Batch:
+        self._failures.add(loaded.failures)
+        return loaded.batch
 
     def _started(self) -> Engine:
         with self._lock:
-            if self._engine is None:
-                self._engine = Engine(
-                    self._loader,
-                    workers=self._workers,
-                    processes=self._processes,
-                    method=self._start_method,
-                )
+            if self._engine is None or not self._engine.alive:
+                self._engine = Engine(self._loader, self._staff)
             return self._engine
-
-
-def _called_by_keras_adapter() -> bool:
-    """Tell Keras 3's call before the first epoch from a user's own.
-
-    Keras starts its threads before `on_epoch_begin`, so the epoch cannot be put right there.
-    """
-    caller: str = sys._getframe(2).f_globals.get("__name__", "")
-    return caller.endswith("py_dataset_adapter")

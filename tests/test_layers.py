@@ -19,13 +19,16 @@ LAYERS = [
     {"table", "render", "files"},
     {"targets", "weights", "augmented"},
     {"example"},
-    {"frame", "batch"},
-    {"workers", "backend"},
+    {"frame", "batch", "memory"},
+    {"shared", "jobs", "backend", "position", "failures"},
+    {"serve", "pool"},
+    {"processes"},
+    {"workers"},
     {"sequence", "tfdata"},
 ]
 FRAMEWORKS = {"tensorflow", "keras", "tf_keras"}
 FRONTS = {"backend", "sequence", "tfdata"}
-READS_FRAMES = {"columns", "targets", "weights", "frame"}
+READS_FRAMES = {"failures", "sequence", "columns", "targets", "weights", "frame"}
 DECODERS = {"simplejpeg", "imageio", "imagecodecs", "PIL", "tifffile"}
 MAY_DECODE = {"decode": DECODERS, "render": {"PIL"}}  # render: Pillow's antialiased filters
 
