@@ -18,6 +18,7 @@ _MODULES = {
     "flow_from_dataframe": "legacy",
     "predict_generator": "generators",
     "to_tf_dataset": "tfdata",
+    "write_tfrecords": "records_write",
 }
 
 __all__ = sorted(_MODULES)

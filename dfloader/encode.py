@@ -56,7 +56,7 @@ def shrunk_mask(data: bytes, max_side: int) -> bytes:
         return data
     mask = decode_mask(data, ImageSpec())
     out = np.empty((*size, 1), np.uint8)
-    render_mask(mask, place(*mask.shape[:2], size), out)
+    render_mask(mask, place(mask.shape[0], mask.shape[1], size), out)
     return _png(out)
 
 

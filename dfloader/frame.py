@@ -3,6 +3,7 @@
 import io
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,11 +40,14 @@ def resolve(df: Any, spec: FrameSpec) -> Table:
 
     Args:
         df: a pandas frame, or one that converts itself (polars, pyarrow). It is never changed.
+            A table comes back with the chances that `spec.sampler` asks for.
         spec: what its columns mean.
 
     Raises:
         DataFrameError: a column is missing or ambiguous, a value cannot be used, a file is missing.
     """
+    if isinstance(df, Table):
+        return _with_chances(df, spec)
     df = to_pandas(df)
     x_col = choose(df, spec.x_col, "x_col", X_NAMES)
     images = read_source(df, x_col, spec.directory)
@@ -66,6 +70,17 @@ def resolve(df: Any, spec: FrameSpec) -> Table:
             if source is not None:
                 _check_files(df, source, table.kept)
     return table
+
+
+def _with_chances(table: Table, spec: FrameSpec) -> Table:
+    if spec.sampler not in (None, "balanced"):
+        raise DataFrameError(
+            f"sampler={spec.sampler!r}: records do not hold columns of chances.",
+            column=spec.sampler,
+            hint="Say sampler='balanced', or load from the frame.",
+        )
+    kept = None if table.kept is None else np.isin(np.arange(len(table)), table.kept)
+    return replace(table, chances=read_chances(None, spec, table.target, kept))
 
 
 def read_source(df: pd.DataFrame, column: str, directory: Any) -> Source:

@@ -11,24 +11,25 @@ Imports table and below. One vocabulary for the writer, both readers and the che
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dfloader.errors import DataFrameError
 from dfloader.labels import LabelEncoder
-from dfloader.spec import ClassMode
+from dfloader.spec import ClassMode, FrameSpec, check_keywords, known_keywords
 from dfloader.table import Table, Target
 
 SCHEMA_NAME = "schema.json"
 SHARD_PATTERN = "*-of-*.tfrecord"
+FORMAT = "dfloader records"
 VERSION = 1
-
-_T = TypeVar("_T")
+# Keywords that the records answer from then on. Chances and failures belong to reading.
+WRITING = tuple(f.name for f in fields(FrameSpec) if f.name not in ("sampler", "on_error"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,9 @@ class Column:
 
     data: npt.NDArray[Any]
     offsets: npt.NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.data if self.offsets is None else self.offsets[1:])
 
     def __getitem__(self, i: int) -> npt.NDArray[Any]:
         """Give row `i`, flattened."""
@@ -139,17 +143,33 @@ class Schema:
         return sum(shard.rows for shard in self.shards)
 
     def to_json(self) -> str:
-        return json.dumps({"format": "dfloader records", "version": VERSION, **asdict(self)}, indent=1)
+        said = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        return json.dumps(said, indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> "Schema":
         said = json.loads(text)
-        if said.pop("format", None) != "dfloader records" or said.pop("version") != VERSION:
+        if said.pop("format", None) != FORMAT or said.pop("version") != VERSION:
             raise DataFrameError("This is not a schema that this version of dfloader wrote.")
         features = {name: _feature(**each) for name, each in said.pop("features").items()}
         outputs = {name: _output(**each) for name, each in said.pop("outputs").items()}
         shards = tuple(ShardInfo(**each) for each in said.pop("shards"))
         return cls(features=features, outputs=outputs, shards=shards, **said)
+
+
+def check_writing(keywords: Iterable[str]) -> None:
+    """Raise TypeError for a keyword that is unknown, or that belongs to reading."""
+    check_keywords(keywords, known_keywords())
+    for name in keywords:
+        if name not in WRITING:
+            raise TypeError(f"{name} is said when reading the records, not when writing them.")
+
+
+def check_reading(keywords: Mapping[str, Any]) -> None:
+    """Raise TypeError for a keyword that the schema answers."""
+    for name, value in keywords.items():
+        if name in WRITING:
+            raise TypeError(f"{name}={value!r}: the records' schema says this. Leave it out.")
 
 
 def read_schema(folder: Path) -> Schema:
@@ -199,7 +219,7 @@ def outputs_of(table: Table) -> dict[str, Output]:
     return _named("y", table.target, lambda target: Output(target.mode, _classes(target.encoder)))
 
 
-def tree(prefix: str, values: Mapping[str, _T]) -> _T | dict[str, _T] | None:
+def tree(prefix: str, values: Mapping[str, Any]) -> Any:
     """Undo the naming of features: the one value, a dict of those ``prefix/NAME``, or None."""
     if prefix in values:
         return values[prefix]

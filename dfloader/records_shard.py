@@ -13,16 +13,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
+from zipfile import BadZipFile
 
 import google_crc32c
 import numpy as np
 import numpy.typing as npt
 
 from dfloader import tfrecord
+from dfloader.encode import shrunk, shrunk_mask
 from dfloader.errors import DataFrameError, DecodeError
 from dfloader.records_schema import Column, ShardInfo, other_frame
-from dfloader.encode import shrunk, shrunk_mask
 from dfloader.source import Source
+
+_Array = npt.NDArray[Any]
 
 _BUFFER_BYTES = 2**20
 _SHRINK = {"image": shrunk, "mask": shrunk_mask}
@@ -109,7 +112,7 @@ def read_index(path: Path) -> Index:
     """Read the index of a shard.
 
     Raises:
-        DataFrameError: it is not there.
+        DataFrameError: it is not there, or damaged.
     """
     if not index_path(path).exists():
         raise DataFrameError(
@@ -117,14 +120,20 @@ def read_index(path: Path) -> Index:
             path=str(path),
             hint="Choose another folder, or move that file away.",
         )
-    with np.load(index_path(path)) as stored:
-        arrays = {name: stored[name] for name in stored.files}
-    names = [name.removeprefix("data/") for name in arrays if name.startswith("data/")]
-    columns = {name: Column(arrays[f"data/{name}"], arrays.get(f"offsets/{name}")) for name in names}
-    places = {n.removeprefix("place/"): arrays[n] for n in arrays if n.startswith("place/")}
+    try:
+        with index_path(path).open("rb") as file, np.load(file) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+    except (BadZipFile, ValueError, EOFError) as error:
+        raise DataFrameError(
+            f"{str(index_path(path))!r} is damaged: {error}.",
+            path=str(index_path(path)),
+            hint="Delete it and its shard, and write the records again: only they are made.",
+        ) from error
+    offsets = _under("offsets/", arrays)
+    columns = {n: Column(data, offsets.get(n)) for n, data in _under("data/", arrays).items()}
     rows, size = arrays["sizes"].tolist()
     info = ShardInfo(path.name, rows, size, arrays["sha256"].item())
-    return Index(columns, places, info, arrays["key"].item())
+    return Index(columns, _under("place/", arrays), info, arrays["key"].item())
 
 
 @contextmanager
@@ -177,6 +186,10 @@ def _content(shard: Shard, name: str, i: int) -> bytes:
         row, path = int(shard.columns["row"].data[i]), source.path(i)
         where = f"column {source.column!r}" if path is None else repr(path)
         raise DecodeError(f"Row {row}: {where}: {error}", rows=[row], path=path) from error
+
+
+def _under(start: str, arrays: Mapping[str, _Array]) -> dict[str, _Array]:
+    return {n.removeprefix(start): array for n, array in arrays.items() if n.startswith(start)}
 
 
 def _save(index: Index, file: IO[bytes]) -> None:

@@ -14,7 +14,7 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path, PosixPath, WindowsPath
 from typing import Any
@@ -28,23 +28,24 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from dfloader.columns import to_pandas
 from dfloader.frame import resolve
 from dfloader.packed import pack
+from dfloader.processes import hidden_main
 from dfloader.records_schema import (
     SCHEMA_NAME,
+    SHARD_PATTERN,
     Column,
     Feature,
-    SHARD_PATTERN,
     Schema,
     ShardInfo,
+    check_writing,
     columns_of,
-    outputs_of,
     other_frame,
+    outputs_of,
     read_schema,
 )
 from dfloader.records_shard import Shard, beside, read_index, write_shard
-from dfloader.source import Source
-from dfloader.spec import FrameSpec, check_keywords
+from dfloader.source import Source, is_address
+from dfloader.spec import FrameSpec
 from dfloader.table import Table
-from dfloader.workers import _hidden_main as hidden_main
 
 FRAME_NAME = "frame.parquet"
 
@@ -53,7 +54,6 @@ _SHARD_BYTES = 128 * 2**20
 _SAMPLED_ROWS = 256
 # Shards handed to the executor and not yet done: keeps a few hundred workers busy.
 _IN_FLIGHT = 256
-_WRITING = tuple(field.name for field in fields(FrameSpec) if field.name != "sampler")
 
 _Submit = Callable[[Shard], "Future[ShardInfo]"]
 
@@ -99,7 +99,7 @@ def write_tfrecords(
         ...     sorted(path.suffix for path in written.iterdir())
         ['.json', '.npz', '.npz', '.parquet', '.tfrecord', '.tfrecord']
     """
-    check_keywords(spec, _WRITING)
+    check_writing(spec)
     for name, value in (("shards", shards), ("max_side", max_side)):
         _check_count(name, value)
     table = resolve(df, FrameSpec(**spec))
@@ -166,11 +166,12 @@ def _key(schema: Schema, count: int, table: Table, columns: Mapping[str, Column]
     for name, column in columns.items():
         digest.update(name.encode())
         for array in (column.data, column.offsets):
-            digest.update(b"" if array is None else np.ascontiguousarray(array))
+            if array is not None:
+                digest.update(np.ascontiguousarray(array).data)
     for source in (table.images, table.masks):
         if source is not None:
-            digest.update(source.data.offsets)
-            digest.update(source.data.buffer)
+            for content in map(source.__getitem__, columns["row"].data.tolist()):
+                digest.update(b"%d " % len(content) + content)
     return digest.hexdigest()
 
 
@@ -201,7 +202,12 @@ def _shards(
 
 
 def _part(source: Source, rows: npt.NDArray[np.int64]) -> Source:
-    return Source(source.kind, pack(source.take(rows)), source.column)
+    """Cut rows out; paths become absolute, because a worker may run in another folder."""
+    values = source.take(rows).tolist()
+    if source.kind == "path":
+        here = os.fsencode(Path.cwd())
+        values = [path if is_address(path) else os.path.join(here, path) for path in values]
+    return Source(source.kind, pack(values), source.column)
 
 
 def _write_all(
@@ -229,6 +235,7 @@ def _in_any_order(submit: _Submit, shards: Iterable[Shard]) -> Iterator[ShardInf
     finally:
         for future in waiting:
             future.cancel()
+        wait(waiting)  # those that have begun end, and take their unfinished files away
 
 
 @contextmanager

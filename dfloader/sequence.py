@@ -1,5 +1,6 @@
 """`DataFrameSequence`: random access to batches, as the Sequence of the Keras in use."""
 
+import os
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -15,6 +16,8 @@ from dfloader.frame import resolve
 from dfloader.labels import LabelEncoder, each_encoder
 from dfloader.plan import fresh_seed
 from dfloader.position import Position
+from dfloader.records_schema import check_reading
+from dfloader.records_table import read_table
 from dfloader.spec import parse
 from dfloader.workers import Engine, Staff, ahead
 
@@ -64,6 +67,24 @@ class DataFrameSequence(Sequence):
         self._engine: Engine | None = None
         self._lock = threading.Lock()
         self._staff.check(self._loader)
+
+    @classmethod
+    def from_tfrecords(
+        cls, folder: str | os.PathLike[str], batch_size: int = 32, **spec: Any
+    ) -> "DataFrameSequence":
+        """Read what `write_tfrecords` wrote, any batch at any time, through the records' index.
+
+        Args:
+            folder: that of the records.
+            batch_size: rows in a batch.
+            **spec: as for the constructor, but for columns and labels: the schema says those.
+
+        Raises:
+            DataFrameError: the folder does not hold a whole set of records.
+            TypeError: a keyword is unknown, or is the schema's.
+        """
+        check_reading(spec)
+        return cls(read_table(folder), batch_size, **spec)
 
     def __len__(self) -> int:
         return len(self._loader)

@@ -1,7 +1,7 @@
 """Where images come from: one column of paths, or of the encoded bytes themselves.
 
-Imports packed and remote. Arrays are kept as the bytes of a .npy file, so that they are one more
-format for the decoder, told by its magic like every other.
+Imports packed, ranges and remote. Arrays are kept as the bytes of a .npy file, so that they are one
+more format for the decoder, told by its magic like every other.
 """
 
 import os
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from dfloader import remote
 from dfloader.packed import Packed
+from dfloader.ranges import Ranges
 
 _ADDRESS = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]+://")  # two letters at least: C:// is a drive
 
@@ -29,7 +30,7 @@ class Source:
     """
 
     kind: Literal["path", "encoded"]
-    data: Packed
+    data: Packed | Ranges
     column: str = ""
 
     def __len__(self) -> int:

@@ -44,7 +44,7 @@ def read_weights(df: pd.DataFrame, spec: FrameSpec, target: Any, kept: Kept) -> 
 
 
 def read_chances(
-    df: pd.DataFrame, spec: FrameSpec, target: Any, kept: Kept
+    df: Any, spec: FrameSpec, target: Any, kept: Kept
 ) -> npt.NDArray[np.float64] | None:
     """Give how likely each kept row is drawn: from a column, or all classes alike.
 

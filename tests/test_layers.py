@@ -13,24 +13,28 @@ PACKAGE = Path(__file__).parent.parent / "dfloader"
 LAYERS = [
     {"errors", "geometry", "scratch", "remote", "augment", "philox"},
     {"spec", "header"},
-    {"packed", "plan", "labels", "levels", "columns", "draws"},
-    {"view"},
+    {"packed", "tfrecord", "plan", "labels", "levels", "columns", "draws"},
+    {"view", "ranges"},
     {"source", "decode", "warp"},
     {"table", "render", "files"},
-    {"targets", "weights", "augmented"},
+    {"targets", "weights", "augmented", "encode", "records_schema"},
     {"example"},
-    {"frame", "batch", "memory"},
-    {"shared", "jobs", "backend", "position", "failures"},
+    {"frame", "batch", "memory", "records_shard"},
+    {"shared", "jobs", "backend", "position", "failures", "records_table", "records_check"},
     {"serve", "pool"},
     {"processes"},
     {"workers"},
-    {"sequence", "tfdata"},
+    {"sequence", "tfdata", "records_write"},
 ]
 FRAMEWORKS = {"tensorflow", "keras", "tf_keras"}
 FRONTS = {"backend", "sequence", "tfdata"}
-READS_FRAMES = {"failures", "sequence", "columns", "targets", "weights", "frame"}
+READS_FRAMES = {"failures", "sequence", "columns", "targets", "weights", "frame", "records_write"}
 DECODERS = {"simplejpeg", "imageio", "imagecodecs", "PIL", "tifffile"}
-MAY_DECODE = {"decode": DECODERS, "render": {"PIL"}}  # render: Pillow's antialiased filters
+MAY_DECODE = {
+    "decode": DECODERS,
+    "encode": {"imagecodecs"},
+    "render": {"PIL"},  # Pillow's antialiased filters
+}
 
 
 def modules() -> list[str]:
