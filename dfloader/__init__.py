@@ -13,10 +13,13 @@ _MODULES = {
     "DataFrameSequence": "sequence",
     "DecodeError": "errors",
     "LabelEncoder": "labels",
+    "check": "checks",
     "evaluate_generator": "generators",
     "fit_generator": "generators",
     "flow_from_dataframe": "legacy",
+    "predict": "prediction",
     "predict_generator": "generators",
+    "split_dataframe": "split",
     "to_tf_dataset": "tfdata",
     "write_tfrecords": "records_write",
 }

@@ -9,9 +9,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from dfloader.errors import DataFrameError
+from dfloader.labels import plain
 
 SHOWN_ROWS = 5
 SHOWN_CHARACTERS = 60
+CELL_KINDS = (list, tuple, set, frozenset, np.ndarray)  # cells that hold several values
+DROP_MISSING = "Drop them with df.dropna(), or set class_mode=None."
 X_NAMES = ("filename", "image_name", "image_path", "image", "filepath", "path", "file")
 Y_NAMES = ("class", "label", "labels", "target")
 
@@ -72,7 +75,7 @@ def present(df: pd.DataFrame, name: Any, keyword: str) -> str:
 def name_rows(df: pd.DataFrame, positions: Sequence[int]) -> str:
     """Say which rows: positions, with index labels where these differ; five at most."""
     shown = [int(p) for p in positions[:SHOWN_ROWS]]
-    words = [str(p) if df.index[p] == p else f"{p} (index {df.index[p]!r})" for p in shown]
+    words = [str(p) if df.index[p] == p else f"{p} (index {plain(df.index[p])!r})" for p in shown]
     more = f" and {len(positions) - len(shown)} more" if len(positions) > len(shown) else ""
     return f"row{'s' if len(positions) > 1 else ''} {', '.join(words)}{more}"
 
@@ -191,5 +194,5 @@ def _check(
 
 
 def _brief(value: Any) -> str:
-    text = repr(value)
+    text = repr(plain(value))
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."

@@ -99,7 +99,7 @@ def read_source(df: pd.DataFrame, column: str, directory: Any) -> Source:
 
 
 def _paths(df: pd.DataFrame, column: str, values: npt.NDArray[Any], directory: Any) -> list[bytes]:
-    bad = [i for i, v in enumerate(values) if not isinstance(v, (str, os.PathLike)) or v == ""]
+    bad = [i for i, value in enumerate(values) if not _is_path(value)]
     if bad:
         kind = type(values[bad[0]]).__name__
         what = f"must hold paths; {{n}} cells do not, as {kind}"
@@ -123,6 +123,12 @@ def _check_protocols(df: pd.DataFrame, column: str, paths: list[bytes]) -> None:
         except ValueError as error:
             what = f"holds addresses of an unknown kind, {protocol}://"
             raise bad_rows(df, column, [row], what, "Correct the address.") from error
+
+
+def _is_path(value: Any) -> bool:
+    if isinstance(value, str):
+        return value != "" and "\0" not in value
+    return isinstance(value, os.PathLike)
 
 
 def _joined(base: bytes, path: bytes) -> bytes:

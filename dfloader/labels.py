@@ -1,5 +1,6 @@
 """Class names to numbers and back. Imports errors and NumPy."""
 
+import itertools
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +21,10 @@ _JSON_TYPES = (str, int, float, bool)
 class LabelEncoder:
     """The classes in order; the number of a class is its place.
 
+    Attributes:
+        class_names: the classes.
+        multi: a row has several labels, and its encoding is multi-hot.
+
     Example:
         >>> encoder = LabelEncoder.fit(["dog", "cat", "dog"])
         >>> encoder.class_indices
@@ -30,9 +35,12 @@ class LabelEncoder:
         ['dog', 'cat']
         >>> LabelEncoder.from_json(encoder.to_json()) == encoder
         True
+        >>> LabelEncoder(("sea", "sand"), multi=True).transform([["sea"], []]).tolist()
+        [[1.0, 0.0], [0.0, 0.0]]
     """
 
     class_names: tuple[Any, ...]
+    multi: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.class_names, str) or not isinstance(self.class_names, Iterable):
@@ -51,23 +59,23 @@ class LabelEncoder:
             )
 
     @classmethod
-    def fit(cls, labels: Iterable[Any]) -> "LabelEncoder":
+    def fit(cls, labels: Iterable[Any], *, multi: bool = False) -> "LabelEncoder":
         """Learn the sorted unique labels: numbers in numeric order, text in text order.
 
         Raises:
             DataFrameError: a label is missing, or labels are of kinds that have no common order.
         """
-        plain_labels = [plain(label) for label in labels]
+        flat = itertools.chain.from_iterable(labels) if multi else labels
+        plain_labels = [plain(label) for label in flat]
         for label in plain_labels:
             _check_label(label)
-        unique = set(plain_labels)
         kinds = sorted({_kind(label) for label in plain_labels})
         if len(kinds) > 1:
             raise DataFrameError(
                 f"Labels are of several kinds: {', '.join(kinds)}.",
                 hint="Make them one, for example with df[column].astype(str).",
             )
-        return cls(tuple(sorted(unique)))
+        return cls(tuple(sorted(set(plain_labels))), multi)
 
     @cached_property
     def class_indices(self) -> dict[Any, int]:
@@ -81,44 +89,45 @@ class LabelEncoder:
         known = self.class_indices
         return np.array([known.get(plain(label), -1) for label in labels], np.int32)
 
-    def transform(self, labels: Sequence[Any]) -> npt.NDArray[np.int32]:
-        """Give the number of each label, int32 (n,).
+    def transform(self, labels: Sequence[Any]) -> npt.NDArray[Any]:
+        """Give the number of each label, int32 (n,); or multi-hot float32 (n, classes).
+
+        Args:
+            labels: one a row; if `multi`, a list of them a row.
 
         Raises:
             DataFrameError: a label is none of the classes; lists labels and counts.
         """
-        codes = self.codes(labels)
-        bad = np.flatnonzero(codes < 0).tolist()
-        if bad:
-            counts = Counter(
-                plain(label) for label, code in zip(labels, codes, strict=True) if code < 0
-            )
-            raise self.unknown("The labels", counts, bad)
-        return codes
+        cells = labels if self.multi else [[label] for label in labels]
+        rows = [row for row, cell in enumerate(cells) for _ in cell]
+        flat = [plain(label) for cell in cells for label in cell]
+        codes = self.codes(flat)
+        if (codes < 0).any():
+            bad = np.flatnonzero(codes < 0).tolist()
+            counts = Counter(flat[i] for i in bad)
+            raise self.unknown("The labels", counts, sorted({rows[i] for i in bad}))
+        if not self.multi:
+            return codes
+        out = np.zeros((len(cells), len(self)), np.float32)
+        out[rows, codes] = 1
+        return out
 
-    def inverse_transform(self, codes: Any) -> list[Any]:
-        """Give the class name of each number.
+    def inverse_transform(self, encoded: Any) -> list[Any]:
+        """Give the class name of each row; if `multi`, a tuple of them.
 
         Args:
-            codes: numbers (n,); or one-hot, multi-hot or probabilities (n, classes), of which the
-                largest counts: use `names_of` for several labels a row.
+            encoded: numbers (n,); or one-hot or probabilities (n, classes), of which the largest
+                counts; if `multi`, multi-hot or probabilities, of which those above 0.5 count.
 
         Raises:
-            DataFrameError: a number is none of a class.
+            DataFrameError: a number is none of a class, or the columns are not the classes.
         """
-        values = np.asarray(codes)
-        if values.ndim == 2:
+        values = np.asarray(encoded)
+        if self.multi or values.ndim > 1:
             self._check_width(values)
-            values = values.argmax(axis=1)
-        return [self._name(code) for code in values.tolist()]
-
-    def names_of(self, multi_hot: Any, *, threshold: float = 0.5) -> list[tuple[Any, ...]]:
-        """Give the class names of each row of multi-hot values or probabilities (n, classes)."""
-        values = np.asarray(multi_hot)
-        self._check_width(values)
-        return [
-            tuple(self.class_names[i] for i in np.flatnonzero(row > threshold)) for row in values
-        ]
+        if self.multi:
+            return [tuple(self._names(np.flatnonzero(row > 0.5))) for row in values]
+        return self._names(values.argmax(axis=1) if values.ndim > 1 else values)
 
     def to_json(self) -> str:
         """Write the classes down; `from_json` reads them back.
@@ -132,11 +141,12 @@ class LabelEncoder:
                     f"Class {name!r} is a {type(name).__name__}, which JSON does not have.",
                     hint="Make the labels text with df[column].astype(str).",
                 )
-        return json.dumps({"class_names": list(self.class_names)})
+        return json.dumps({"class_names": list(self.class_names), "multi": self.multi})
 
     @classmethod
     def from_json(cls, text: str) -> "LabelEncoder":
-        return cls(tuple(json.loads(text)["class_names"]))
+        said = json.loads(text)
+        return cls(tuple(said["class_names"]), said["multi"])
 
     def unknown(self, where: str, counts: "Counter[Any]", rows: Sequence[int]) -> DataFrameError:
         """Say which labels are none of the classes.
@@ -154,10 +164,14 @@ class LabelEncoder:
             hint="Add them to classes, take those rows out, or set unknown='drop'.",
         )
 
-    def _name(self, code: Any) -> Any:
-        if code != int(code) or not 0 <= code < len(self):
-            raise DataFrameError(f"{code!r} is not the number of a class; there are {len(self)}.")
-        return self.class_names[int(code)]
+    def _names(self, codes: npt.NDArray[Any]) -> list[Any]:
+        bad = (codes < 0) | (codes >= len(self)) | (codes != np.floor(codes))
+        if bad.any():
+            raise DataFrameError(
+                f"{codes[bad][0]!r} is not the number of a class; there are {len(self)}.",
+                rows=np.flatnonzero(bad)[:_SHOWN].tolist(),
+            )
+        return [self.class_names[int(code)] for code in codes]
 
     def _check_width(self, values: npt.NDArray[Any]) -> None:
         if values.ndim != 2 or values.shape[1] != len(self):

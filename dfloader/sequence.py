@@ -61,6 +61,7 @@ class DataFrameSequence(Sequence):
         super().__init__()
         self._staff = Staff(workers, use_multiprocessing, max_queue_size, start_method)
         said = parse(batch_size, spec, fresh_seed=fresh_seed())
+        self._frame = df
         self._loader = prepare(resolve(df, said.frame), said)
         self._position = Position()
         self._failures = Failures()
@@ -119,6 +120,18 @@ class DataFrameSequence(Sequence):
     def encoder(self) -> LabelEncoder | dict[str, LabelEncoder] | None:
         """The classes; None where there are none; a dict where outputs are several."""
         return self._loader.table.encoder
+
+    @property
+    def class_mode(self) -> Any:
+        """The class mode; a dict where outputs are several."""
+        return self._loader.table.class_mode
+
+    @property
+    def frame(self) -> Any:
+        """The frame that the sequence was built from; not pickled with it."""
+        if self._frame is None:
+            raise RuntimeError("A sequence that was pickled has no frame. Pass the frame itself.")
+        return self._frame
 
     @property
     def class_names(self) -> Any:
@@ -236,7 +249,8 @@ class DataFrameSequence(Sequence):
         self.staff = replace(self._staff, max_queue_size=value)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k not in ("_engine", "_lock")}
+        kept = {k: v for k, v in self.__dict__.items() if k not in ("_engine", "_lock")}
+        return {**kept, "_frame": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _engine=None, _lock=threading.Lock())

@@ -124,6 +124,13 @@ class Table:
             return {name: t.encoder for name, t in self.target.items() if t.encoder is not None}
         return None if self.target is None else self.target.encoder
 
+    @property
+    def class_mode(self) -> Any:
+        """How y is made; a dict where outputs are several."""
+        if self.y_is_x:
+            return "input"
+        return _each(self.target, lambda target: target.mode)
+
     def take(self, rows: Rows) -> Columns:
         """Give the columns of `rows`, as `signature` says; `~r` is row r with weight 0."""
         own = source_rows(rows)

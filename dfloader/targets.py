@@ -3,13 +3,17 @@
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dfloader.classes import check_known, encoder_for, warn_of_separators
 from dfloader.columns import (
+    CELL_KINDS,
+    DROP_MISSING,
     Y_NAMES,
     bad_rows,
     by_output,
@@ -21,12 +25,10 @@ from dfloader.columns import (
 )
 from dfloader.errors import DataFrameError
 from dfloader.labels import LabelEncoder, plain
+from dfloader.multilabel import from_cells, from_flags
 from dfloader.spec import ClassMode, FrameSpec
 from dfloader.table import Target
 
-_MISSING = "Drop them with df.dropna(), or set class_mode=None."
-_SEPARATORS = (",", "|", ";")
-_CELL_KINDS = (list, tuple, set, frozenset, np.ndarray)
 _log = logging.getLogger("dfloader")
 
 
@@ -108,22 +110,22 @@ def _target(
 ) -> Target:
     if mode == "raw":
         return _raw(numbers(df, column, "class_mode='raw'"))
-    check_no_missing(df, column, _MISSING)
+    check_no_missing(df, column, DROP_MISSING)
     if mode == "multilabel":
-        return _multilabel(df, column, classes, spec)
+        return from_cells(df, column, classes, spec)
     return _single(df, column, mode, classes, spec)
 
 
 def _raw(values: npt.NDArray[Any]) -> Target:
     dtype = np.int64 if values.dtype.kind in "biu" else np.float32
-    return Target("raw", values.astype(dtype, copy=False), None)
+    return Target("raw", values.astype(dtype), None)
 
 
 def _single(
     df: pd.DataFrame, column: Any, mode: ClassMode, classes: Any, spec: FrameSpec
 ) -> Target:
     codes, unique = _factorize(df, column)
-    encoder = _encoder(df, column, classes, unique)
+    encoder = encoder_for(df, column, classes, unique)
     if mode == "binary" and len(encoder) != 2:
         names = list(encoder.class_names[:10])
         raise DataFrameError(
@@ -134,9 +136,9 @@ def _single(
         )
     values = encoder.codes(unique)[codes] if len(unique) else np.zeros(0, np.int32)
     if spec.unknown == "raise":
-        _check_known(f"Column {column!r}", encoder, values, codes, unique)
+        check_known(f"Column {column!r}", encoder, values, codes, unique)
     if classes is None:
-        _warn_of_separators(column, encoder)
+        warn_of_separators(column, encoder)
     return Target(mode, values, encoder)
 
 
@@ -144,129 +146,13 @@ def _factorize(df: pd.DataFrame, column: Any) -> tuple[npt.NDArray[np.int64], li
     """Give for each row the place of its label among the unique ones, and these."""
     series = df[column]
     if series.dtype == object:
-        nested = [isinstance(cell, _CELL_KINDS) for cell in series]
+        nested = [isinstance(cell, CELL_KINDS) for cell in series]
         if any(nested):
             hint = "Cells with several labels need class_mode='multilabel'."
             what = "has {n} cells that are lists"
             raise bad_rows(df, column, np.flatnonzero(nested), what, hint)
     codes, unique = pd.factorize(series)
     return codes.astype(np.int64, copy=False), [plain(label) for label in unique]
-
-
-def _encoder(df: pd.DataFrame, column: Any, classes: Any, unique: Sequence[Any]) -> LabelEncoder:
-    if isinstance(classes, LabelEncoder):
-        return classes
-    if classes is not None:
-        return LabelEncoder(classes)
-    if isinstance(df[column].dtype, pd.CategoricalDtype):
-        return LabelEncoder(tuple(df[column].cat.categories))
-    try:
-        return LabelEncoder.fit(unique)
-    except DataFrameError as error:
-        raise DataFrameError(
-            f"Column {column!r}: {error.message}", column=str(column), hint=error.hint
-        ) from error
-
-
-def _check_known(
-    where: str,
-    encoder: LabelEncoder,
-    values: npt.NDArray[np.int32],
-    codes: npt.NDArray[np.int64],
-    unique: Sequence[Any],
-) -> None:
-    bad = np.flatnonzero(values < 0)
-    if len(bad):
-        times = np.bincount(codes[bad], minlength=len(unique))
-        counts = {unique[i]: int(times[i]) for i in np.flatnonzero(times).tolist()}
-        raise encoder.unknown(where, Counter(counts), bad.tolist())
-
-
-def _warn_of_separators(column: Any, encoder: LabelEncoder) -> None:
-    """Say so where "a,b" is a class beside "a" and "b"."""
-    names = set(encoder.class_names)
-    for separator in _SEPARATORS:
-        joined = [
-            name
-            for name in encoder.class_names
-            if isinstance(name, str)
-            and separator in name
-            and names.issuperset(part.strip() for part in name.split(separator))
-        ]
-        if joined:
-            _log.warning(
-                "Column %r: %r is taken as one class, though its parts are classes too. "
-                "For several labels in a cell say class_mode='multilabel', label_sep=%r.",
-                column,
-                joined[0],
-                separator,
-            )
-
-
-def _multilabel(df: pd.DataFrame, column: Any, classes: Any, spec: FrameSpec) -> Target:
-    labels, offsets = _cell_labels(df, column, spec.label_sep)
-    unique: dict[Any, int] = {}
-    codes = np.array([unique.setdefault(label, len(unique)) for label in labels], np.int64)
-    encoder = _encoder(df, column, classes, list(unique))
-    values = encoder.codes(unique)[codes] if unique else np.zeros(0, np.int32)
-    if (values < 0).any():
-        if spec.unknown == "raise":
-            raise _unknown_in_cells(column, encoder, labels, values, offsets)
-        values, offsets = _without_unknown(column, values, offsets)
-    return Target("multilabel", values, encoder, offsets)
-
-
-def _cell_labels(
-    df: pd.DataFrame, column: Any, separator: str | None
-) -> tuple[list[Any], npt.NDArray[np.int64]]:
-    """Give all labels end to end, and where each row's begin."""
-    labels: list[Any] = []
-    offsets = np.zeros(len(df) + 1, np.int64)
-    for row, cell in enumerate(cells(df, column)):
-        labels += _labels_of(cell, separator)
-        offsets[row + 1] = len(labels)
-    bad = [i for i, label in enumerate(labels) if label is None or label != label]
-    if bad:
-        rows = np.unique(np.searchsorted(offsets, bad, side="right") - 1)
-        raise bad_rows(df, column, rows, "has a missing value inside {n} cells", _MISSING)
-    return labels, offsets
-
-
-def _labels_of(cell: Any, separator: str | None) -> list[Any]:
-    if isinstance(cell, str) and separator is not None:
-        return [part.strip() for part in cell.split(separator) if part.strip()]
-    if isinstance(cell, np.ndarray):
-        return [plain(label) for label in cell.ravel()]
-    if isinstance(cell, _CELL_KINDS):
-        return [plain(label) for label in cell]
-    return [plain(cell)]
-
-
-def _unknown_in_cells(
-    column: Any,
-    encoder: LabelEncoder,
-    labels: Sequence[Any],
-    values: npt.NDArray[np.int32],
-    offsets: npt.NDArray[np.int64],
-) -> DataFrameError:
-    bad = np.flatnonzero(values < 0)
-    rows = np.unique(np.searchsorted(offsets, bad, side="right") - 1)
-    return encoder.unknown(
-        f"Column {column!r}", Counter(labels[i] for i in bad.tolist()), rows.tolist()
-    )
-
-
-def _without_unknown(
-    column: Any, values: npt.NDArray[np.int32], offsets: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    known = values >= 0
-    _log.warning(
-        "Column %r: %d labels dropped from their cells, because they are not in classes.",
-        column,
-        (~known).sum(),
-    )
-    before = np.concatenate([[0], np.cumsum(known)])
-    return values[known], before[offsets]
 
 
 def _from_columns(df: pd.DataFrame, columns: Sequence[str], spec: FrameSpec) -> Target:
@@ -283,7 +169,7 @@ def _from_columns(df: pd.DataFrame, columns: Sequence[str], spec: FrameSpec) -> 
             hint="For 0/1 columns say class_mode='multilabel', for other numbers 'raw', and for "
             "several outputs a dict {column: mode}.",
         )
-    return _from_flags(df, _ordered(names, spec.classes))
+    return from_flags(df, replace(_ordered(names, spec.classes), multi=True))
 
 
 def _ordered(names: list[str], classes: Any) -> LabelEncoder:
@@ -296,18 +182,3 @@ def _ordered(names: list[str], classes: Any) -> LabelEncoder:
             hint="With a list of 0/1 columns the columns are the classes; classes orders them.",
         )
     return encoder
-
-
-def _from_flags(df: pd.DataFrame, encoder: LabelEncoder) -> Target:
-    flags = np.zeros((len(df), len(encoder)), bool)
-    for i, name in enumerate(encoder.class_names):
-        values = numbers(df, name, "class_mode='multilabel'")
-        bad = np.flatnonzero((values != 0) & (values != 1))
-        if len(bad):
-            raise bad_rows(
-                df, name, bad, "must be 0 or 1; {n} rows are not", "Use class_mode='raw'."
-            )
-        flags[:, i] = values
-    rows, codes = np.nonzero(flags)
-    offsets = np.searchsorted(rows, np.arange(len(df) + 1))
-    return Target("multilabel", codes.astype(np.int32), encoder, offsets.astype(np.int64))
