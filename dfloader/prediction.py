@@ -122,12 +122,13 @@ class _Part(NamedTuple):
 
 
 def _outputs(model: Any, seq: DataFrameSequence) -> Iterator[_Part]:
-    """Run the model over each batch; padding is left out."""
+    """Run the model over each batch; padding and rows that could not be read are left out."""
     for i, batch in enumerate(seq):
         x = batch[0] if isinstance(batch, tuple) else batch
         rows = seq.rows(i)
+        read = (rows >= 0) & ~np.isin(rows, seq.failures["row"])
         named = _named(model, model.predict_on_batch(x))
-        yield _Part(rows[rows >= 0], {name: part[rows >= 0] for name, part in named.items()})
+        yield _Part(rows[read], {name: part[read] for name, part in named.items()})
 
 
 def _named(model: Any, outputs: Any) -> dict[str, npt.NDArray[Any]]:

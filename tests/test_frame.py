@@ -145,8 +145,8 @@ def test_u026_absolute_paths_win_over_directory() -> None:
 
 
 def test_addresses_win_over_directory() -> None:
-    df = pd.DataFrame({"filename": ["https://host/a.png", "s3://bucket/b.png"]})
-    assert paths_of(df, directory="/root") == ["https://host/a.png", "s3://bucket/b.png"]
+    df = pd.DataFrame({"filename": ["memory://host/a.png", "zip://b.png::memory://c.zip"]})
+    assert paths_of(df, directory="/root") == ["memory://host/a.png", "zip://b.png::memory://c.zip"]
 
 
 def test_paths_and_directory_may_be_pathlike() -> None:
