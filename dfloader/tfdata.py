@@ -1,30 +1,39 @@
 """`to_tf_dataset`: the batches of a sequence as a native, parallel tf.data pipeline.
 
-Python runs once a chunk of about a thousand rows, to hand over what the plan and the table say;
-each image is read, decoded and resized by TensorFlow's own ops, with the arithmetic of decode and
-render.
+1. Python runs once a chunk of about a thousand rows, to hand over what plan and table say, and for
+   rows whose files TensorFlow cannot decode; everything else is TensorFlow's own ops.
+2. What a batch is `Loader` says. A batch that the ops cannot make is made by `Loader.load` itself,
+   whose error names row and path.
+3. Nothing of the frame is in the graph: the graph has the size of the spec.
 """
 
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import tensorflow as tf
 
 from dfloader.batch import Loader, assemble, prepare
+from dfloader.draws import NOTHING
+from dfloader.draws import signature as draws_signature
+from dfloader.example import example_shape, write_example
+from dfloader.failures import Failures
 from dfloader.frame import resolve
-from dfloader.geometry import SCALES, nearest_index
-from dfloader.header import JPEG_MAGIC
+from dfloader.header import NPY_MAGIC
 from dfloader.labels import each_encoder
 from dfloader.plan import fresh_seed
-from dfloader.spec import ImageSpec, parse
+from dfloader.source import Source, is_address
+from dfloader.spec import parse
 from dfloader.table import Columns, source_rows
+from dfloader.tfmap import flat_mapped, mapped
+from dfloader.tfpixels import check_supported, picture
 
 _CHUNK_ROWS = 1024
-
-# ITU-R 601-2 in 16 bits, as Pillow and libjpeg have it.
-_LUMA = (19595, 38470, 7471)
+# Batches in work at once: enough that one ends while others go on, few enough to fit into memory.
+_BATCHES_IN_WORK = 2
 
 
 def to_tf_dataset(
@@ -35,26 +44,31 @@ def to_tf_dataset(
     prefetch: int = 2,
     deterministic: bool = True,
     repeat: bool = False,
+    input_context: "tf.distribute.InputContext | None" = None,
     **spec: Any,
-) -> "tf.data.Dataset":
+) -> "FrameDataset":
     """Build a dataset of batches; its n-th pass is epoch n.
+
+    A pass counts from its first batch on: iterators that are never read do not.
 
     Args:
         df: the frame.
-        batch_size: rows in a batch.
+        batch_size: rows in a batch, which `distribute_datasets_from_function` gives to one replica
+            and `experimental_distribute_dataset` splits between the replicas.
         num_parallel_calls: images in work at once; None: one for each core this process may use.
         prefetch: batches kept ready.
         deterministic: keep the plan's order; False may be faster and gives another one.
         repeat: never end; epoch follows epoch.
+        input_context: of `distribute_datasets_from_function`; says `shard`.
         **spec: the common keywords, as for `DataFrameSequence`.
 
     Returns:
-        A dataset of ``(x, y)``, or of ``x`` for ``class_mode=None``, with the attributes
-        ``class_indices`` and ``class_names`` where there are classes.
+        A dataset of ``(x, y)``, ``(x, y, w)``, or of ``x`` for ``class_mode=None``.
 
     Raises:
         DataFrameError: the frame is wrong.
         TypeError: a keyword is unknown.
+        ValueError: a value is not allowed, or only `DataFrameSequence` takes it.
 
     Example:
         >>> import pandas as pd
@@ -63,7 +77,7 @@ def to_tf_dataset(
         >>> [x.shape for x, y in ds.take(1)]
         [TensorShape([16, 64, 64, 3])]
     """
-    said = parse(batch_size, spec, fresh_seed=fresh_seed())
+    said = parse(batch_size, _sharded(spec, input_context), fresh_seed=fresh_seed())
     loader = prepare(resolve(df, said.frame), said)
     calls = num_parallel_calls or len(os.sched_getaffinity(0))
     return dataset(
@@ -73,63 +87,222 @@ def to_tf_dataset(
 
 def dataset(
     loader: Loader, *, calls: int, prefetch: int, deterministic: bool, repeat: bool
-) -> "tf.data.Dataset":
+) -> "FrameDataset":
     """Build the pipeline of a loader.
 
     Raises:
         ValueError: it asks for what only `DataFrameSequence` does.
     """
-    _check_supported(loader.image)
-    if loader.augment is not None:
-        raise ValueError("to_tf_dataset does not take augment=. Use DataFrameSequence for it.")
-    order = loader.plan.spec
-    ds = tf.data.Dataset.from_generator(
-        _Passes(loader, repeat), output_signature=_chunk_signature(loader)
-    )
-    ds = ds.unbatch().map(
-        lambda example: assemble(
-            _image(example["path"], loader.image),
-            Columns(**example["columns"]),
-            y_is_x=loader.table.y_is_x,
-        ),
-        num_parallel_calls=calls,
-        deterministic=deterministic,
-    )
-    ds = ds.batch(order.batch_size, drop_remainder=order.drop_remainder)
+    check_supported(loader)
+    failures = Failures()
+    batches = min(calls, _BATCHES_IN_WORK)
+    load = _Batches(loader, failures, images_in_work=-(-calls // batches))
+    ds = flat_mapped(_epochs(repeat), lambda epoch: _planned(loader, epoch))
+    ds = mapped(ds, load, calls=batches, deterministic=deterministic)
+    if loader.image.on_error == "skip":
+        ds = ds.concatenate(_end(failures, ds))
     length = tf.data.INFINITE_CARDINALITY if repeat else len(loader)
     ds = ds.apply(tf.data.experimental.assert_cardinality(length)).prefetch(prefetch)
-    return _with_names(ds.with_options(_options()), loader)
+    return FrameDataset(ds.with_options(_options()), loader, failures)
 
 
-class _Passes:
-    """Gives the chunks of one epoch each time it is called: epoch 0, 1, 2, ..."""
+class FrameDataset(tf.data.Dataset):  # type: ignore[misc]
+    """A `tf.data.Dataset` that knows its frame. What is made of it (`map`, ...) does not.
 
-    def __init__(self, loader: Loader, repeat: bool) -> None:
+    Attributes:
+        class_names: the classes in order; None where there are none; a dict where outputs are
+            several.
+        class_indices: the number of each class, likewise.
+        seed: of the order.
+    """
+
+    def __init__(self, ds: "tf.data.Dataset", loader: Loader, failures: Failures) -> None:
+        encoder = loader.table.encoder
+        self.class_names = each_encoder(encoder, lambda each: list(each.class_names))
+        self.class_indices = each_encoder(encoder, lambda each: each.class_indices)
+        self.seed = loader.plan.spec.seed
+        self._batches = ds
+        self._failures = failures
+        super().__init__(tf.data.experimental.to_variant(ds))
+
+    @property
+    def failures(self) -> pd.DataFrame:
+        """The rows that ``on_error="skip"`` left black so far, one line each: row, path, reason."""
+        return self._failures.frame()
+
+    @property
+    def element_spec(self) -> Any:
+        return self._batches.element_spec
+
+    def _inputs(self) -> list["tf.data.Dataset"]:
+        return [self._batches]
+
+
+def _sharded(spec: dict[str, Any], context: "tf.distribute.InputContext | None") -> dict[str, Any]:
+    if context is None:
+        return spec
+    if spec.get("shard") is not None:
+        raise ValueError(f"shard={spec['shard']!r} and input_context both say the shard. Drop one.")
+    return {**spec, "shard": (context.input_pipeline_id, context.num_input_pipelines)}
+
+
+def _epochs(repeat: bool) -> "tf.data.Dataset":
+    """Give the number of a pass when it is first read; then, with `repeat`, those after it."""
+    count = itertools.count()
+
+    begin = _in_python(lambda _: next(count), tf.TensorSpec((), tf.int64))
+    passes = tf.data.Dataset.from_tensors(0)
+    return mapped(passes.repeat() if repeat else passes, begin)
+
+
+def _planned(loader: Loader, epoch: "tf.Tensor") -> "tf.data.Dataset":
+    """Give what plan and table say of each batch of an epoch."""
+    order = loader.plan.spec
+    size = _chunk_batches(order.batch_size) * order.batch_size
+    signature = _signature(loader)
+    chunk = _in_python(lambda e, i: _chunk(loader, int(e), int(i), size), signature)
+    numbers = tf.data.Dataset.range(-(-loader.plan.share // size))
+    # One chunk ahead, so that no batch waits for Python.
+    chunks = mapped(numbers, lambda i: chunk(epoch, i)).prefetch(1)
+    # Only the last chunk is not whole batches.
+    batches = chunks.rebatch(order.batch_size, drop_remainder=order.drop_remainder)
+    return mapped(batches.enumerate(), lambda i, given: (epoch, i, given))
+
+
+def _chunk_batches(batch_size: int) -> int:
+    return -(-_CHUNK_ROWS // batch_size)
+
+
+def _chunk(loader: Loader, epoch: int, i: int, size: int) -> dict[str, Any]:
+    rows = loader.plan.order(epoch)[i * size : (i + 1) * size]
+    own, table = source_rows(rows), loader.table
+    example = {"row": own, "image": _handed(table.images, own)}
+    if table.masks is not None:
+        example["mask"] = _handed(table.masks, own)
+    drawn = _given(loader.draws(epoch, rows))
+    return {"example": {**example, "drawn": drawn}, "columns": _given(table.take(rows))}
+
+
+def _signature(loader: Loader) -> dict[str, Any]:
+    strings = tf.TensorSpec((None,), tf.string)
+    example: dict[str, Any] = {"row": tf.TensorSpec((None,), tf.int64), "image": strings}
+    if loader.table.masks is not None:
+        example["mask"] = strings
+    drawn = NOTHING if loader.augment is None else draws_signature(loader.augment)
+    return {
+        "example": {**example, "drawn": _tensor_specs(_given(drawn))},
+        "columns": _tensor_specs(_given(loader.table.signature())),
+    }
+
+
+class _Batches:
+    """Makes batches: (epoch, number, what is planned) -> what the loader loads."""
+
+    def __init__(self, loader: Loader, failures: Failures, *, images_in_work: int) -> None:
         self._loader = loader
-        self._repeat = repeat
-        self._epochs = itertools.count()
+        self._failures = failures
+        self._images_in_work = images_in_work if images_in_work > 1 else None
+        height, width, channels = loader.image.signature().shape
+        image = tf.TensorSpec((height, width, channels), loader.image.dtype)
+        mask = {"mask": tf.TensorSpec((height, width, 1), tf.uint8)} if loader.table.masks else {}
+        self._pixels = {"image": image, **mask}
 
-    def __call__(self) -> Iterator[dict[str, Any]]:
-        yield from self._chunks(next(self._epochs))
-        while self._repeat:
-            yield from self._chunks(next(self._epochs))
+    def __call__(self, epoch: "tf.Tensor", i: "tf.Tensor", given: dict[str, Any]) -> Any:
+        native = self._native(epoch, given)
+        load = _in_python(self._load, native.element_spec)
+        instead = mapped(tf.data.Dataset.from_tensors((epoch, i)), load)
+        # Either the ops make all of a batch, or Python makes it and says what is wrong.
+        tried = native.ignore_errors().concatenate(instead).take(1)
+        return tried.with_options(_options()).get_single_element()
 
-    def _chunks(self, epoch: int) -> Iterator[dict[str, Any]]:
-        table, plan = self._loader.table, self._loader.plan
-        order = plan.order(epoch)[: len(plan) * plan.spec.batch_size]
-        for start in range(0, len(order), _CHUNK_ROWS):
-            rows = order[start : start + _CHUNK_ROWS]
-            paths = table.images.take(source_rows(rows))
-            yield {"path": paths, "columns": _given(table.take(rows))}
+    def _native(self, epoch: "tf.Tensor", given: dict[str, Any]) -> "tf.data.Dataset":
+        """Give one batch, or an error and then nothing: drop_remainder leaves out a part of it."""
+        ds = tf.data.Dataset.from_tensor_slices(given["example"])
+        ds = mapped(ds, lambda row: self._example(epoch, row), calls=self._images_in_work)
+        n = tf.size(given["example"]["row"], tf.int64)
+        ds = ds.batch(n, drop_remainder=True)
+        return mapped(ds, lambda pixels: self._assembled(pixels, given["columns"]))
+
+    def _example(self, epoch: "tf.Tensor", row: dict[str, Any]) -> dict[str, "tf.Tensor"]:
+        loader = self._loader
+        render = _in_python(self._render, self._pixels)
+        pixels = picture(
+            _content(loader.table.images, row["image"]),
+            None if loader.table.masks is None else _content(loader.table.masks, row["mask"]),
+            loader.image,
+            otherwise=lambda: render(epoch, row["row"]),
+        )
+        return {name: tf.ensure_shape(pixels[name], s.shape) for name, s in self._pixels.items()}
+
+    def _assembled(self, pixels: dict[str, "tf.Tensor"], columns: dict[str, Any]) -> Any:
+        order, table = self._loader.plan.spec, self._loader.table
+        n = order.batch_size if order.drop_remainder else None
+        pixels, columns = tf.nest.map_structure(
+            lambda part: tf.ensure_shape(part, (n, *part.shape[1:])), (pixels, columns)
+        )
+        mask = pixels.get("mask")
+        return assemble(pixels["image"], Columns(**columns), mask=mask, y_is_x=table.y_is_x)
+
+    def _load(self, epoch: Any, i: Any) -> Any:
+        loaded = self._loader.loaded(int(epoch), int(i))
+        self._failures.add(loaded.failures)
+        return loaded.batch
+
+    def _render(self, epoch: Any, row: Any) -> dict[str, Any]:
+        loader, r = self._loader, int(row)
+        height, width, channels = example_shape(loader.table, loader.image, r)
+        out = {"image": np.empty((height, width, channels), loader.image.dtype)}
+        if loader.table.masks is not None:
+            out["mask"] = np.empty((height, width, 1), np.uint8)
+        drawn = loader.draws(int(epoch), np.array([r])).row(0)
+        write_example(loader.table, loader.image, r, out, loader.augment, drawn)
+        return out
 
 
-def _chunk_signature(loader: Loader) -> dict[str, Any]:
-    columns = _given(loader.table.signature())
-    return {"path": tf.TensorSpec((None,), tf.string), "columns": _tensor_specs(columns)}
+def _handed(source: Source, rows: Any) -> Any:
+    """Give paths, or contents; nothing for what only Python can read: addresses and arrays."""
+    values = source.take(rows)
+    for i, value in enumerate(values):
+        if is_address(value) if source.kind == "path" else value.startswith(NPY_MAGIC):
+            values[i] = b""
+    return values
 
 
-def _given(columns: Columns) -> dict[str, Any]:
-    return {name: value for name, value in columns._asdict().items() if value is not None}
+def _content(source: Source, value: "tf.Tensor") -> "tf.Tensor":
+    if source.kind == "encoded":
+        return value
+    return tf.cond(value == b"", lambda: value, lambda: tf.io.read_file(value))
+
+
+def _end(failures: Failures, like: "tf.data.Dataset") -> "tf.data.Dataset":
+    """Give no batch, but log what was left out when the last has been asked for."""
+
+    def log(_: Any) -> int:
+        failures.log()
+        return 0
+
+    log_op = _in_python(log, tf.TensorSpec((), tf.int64))
+    return flat_mapped(tf.data.Dataset.from_tensors(0), lambda one: like.take(log_op(one)))
+
+
+def _in_python(function: Callable[..., Any], signature: Any) -> Callable[..., Any]:
+    """Make an op of a function that returns nested arrays as `signature` says them."""
+    specs = tf.nest.flatten(signature)
+
+    def flat(*args: Any) -> list[Any]:
+        values = tf.nest.flatten(function(*args))
+        return [np.asarray(v, s.dtype.as_numpy_dtype) for v, s in zip(values, specs, strict=True)]
+
+    def op(*args: "tf.Tensor") -> Any:
+        values = tf.numpy_function(flat, args, [spec.dtype for spec in specs])
+        values = [tf.ensure_shape(v, s.shape) for v, s in zip(values, specs, strict=True)]
+        return tf.nest.pack_sequence_as(signature, values)
+
+    return op
+
+
+def _given(parts: Any) -> dict[str, Any]:
+    return {name: value for name, value in parts._asdict().items() if value is not None}
 
 
 def _tensor_specs(tree: Any) -> Any:
@@ -139,94 +312,10 @@ def _tensor_specs(tree: Any) -> Any:
     return tf.TensorSpec((None, *tree.shape), tree.dtype)
 
 
-def _image(path: "tf.Tensor", spec: ImageSpec) -> "tf.Tensor":
-    image = _resize(_decode(tf.io.read_file(path), spec), spec)
-    if spec.rescale is not None:
-        image = image * spec.rescale
-    image.set_shape(spec.signature().shape)
-    return image
-
-
-def _decode(data: "tf.Tensor", spec: ImageSpec) -> "tf.Tensor":
-    is_jpeg = tf.strings.substr(data, 0, len(JPEG_MAGIC)) == JPEG_MAGIC
-    return tf.cond(is_jpeg, lambda: _decode_jpeg(data, spec), lambda: _decode_other(data, spec))
-
-
-def _decode_jpeg(data: "tf.Tensor", spec: ImageSpec) -> "tf.Tensor":
-    def at(k: int) -> "tf.Tensor":
-        return tf.io.decode_jpeg(
-            data, channels=spec.channels, ratio=k, dct_method="INTEGER_ACCURATE"
-        )
-
-    if spec.decode == "full" or spec.target_size is None:
-        return at(1)
-    height, width, _ = tf.unstack(tf.image.extract_jpeg_shape(data))
-    rows, columns = spec.target_size
-    branches = [
-        ((-(-height // k) >= rows) & (-(-width // k) >= columns), lambda k=k: at(k)) for k in SCALES
-    ]
-    return tf.case(branches, default=lambda: at(1))
-
-
-def _decode_other(data: "tf.Tensor", spec: ImageSpec) -> "tf.Tensor":
-    image = tf.io.decode_image(data, channels=3, expand_animations=False)
-    image.set_shape((None, None, 3))
-    if spec.channels == 3:
-        return image
-    luma = tf.reduce_sum(tf.cast(image, tf.int32) * tf.constant(_LUMA), axis=-1, keepdims=True)
-    return tf.cast((luma + 0x8000) // 0x10000, tf.uint8)
-
-
-def _resize(image: "tf.Tensor", spec: ImageSpec) -> "tf.Tensor":
-    if spec.target_size is not None:
-        image = _RESIZE[spec.interpolation](image, spec.target_size)
-    if spec.dtype == "uint8" and image.dtype != tf.uint8:
-        image = tf.round(image)
-    return tf.cast(image, spec.dtype)
-
-
-def _bilinear(image: "tf.Tensor", size: tuple[int, int]) -> "tf.Tensor":
-    return tf.image.resize(image, size)
-
-
-def _nearest(image: "tf.Tensor", size: tuple[int, int]) -> "tf.Tensor":
-    shape = tf.shape(image, out_type=tf.int64)
-    rows = nearest_index(shape[0], tf.range(size[0] + 1, dtype=tf.int64))
-    columns = nearest_index(shape[1], tf.range(size[1] + 1, dtype=tf.int64))
-    return tf.gather(tf.gather(image, rows), columns, axis=1)
-
-
-_RESIZE = {"bilinear": _bilinear, "nearest": _nearest}
-
-
-_SUPPORTED = {
-    "color_mode": ("rgb", "grayscale"),
-    "interpolation": tuple(_RESIZE),
-    "resize_mode": ("stretch",),
-    "dtype": ("float32", "uint8"),
-    "on_error": ("raise",),
-}
-
-
-def _check_supported(spec: ImageSpec) -> None:
-    for name, values in _SUPPORTED.items():
-        if getattr(spec, name) not in values:
-            raise ValueError(
-                f"to_tf_dataset does not take {name}={getattr(spec, name)!r}, only "
-                f"{', '.join(map(repr, values))}. Use DataFrameSequence for it."
-            )
-
-
 def _options() -> "tf.data.Options":
     options = tf.data.Options()
     # TF 2.21's tuner makes the end of every pass wait until its sleep, which doubles, is over.
     options.autotune.enabled = False
+    # Sharding is the plan's: whole epochs, disjoint, of equal length.
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
     return options
-
-
-def _with_names(ds: "tf.data.Dataset", loader: Loader) -> "tf.data.Dataset":
-    encoder = loader.table.encoder
-    if encoder is not None:
-        ds.class_indices = each_encoder(encoder, lambda each: each.class_indices)
-        ds.class_names = each_encoder(encoder, lambda each: list(each.class_names))
-    return ds

@@ -25,14 +25,17 @@ LAYERS = [
     {"shared", "jobs", "backend", "position", "failures", "records_table", "records_check"},
     {"serve", "pool"},
     {"processes"},
-    {"workers"},
+    {"workers", "tfheader", "tfmap"},
+    {"tfpixels"},
     {"sequence", "tfdata", "records_write"},
     {"split", "checks", "prediction"},
 ]
 FRAMEWORKS = {"tensorflow", "keras", "tf_keras"}
-FRONTS = {"backend", "sequence", "tfdata"}
+FRONTS = {"backend", "sequence", "tfdata", "tfheader", "tfmap", "tfpixels"}
 READS_FRAMES = {"columns", "classes", "multilabel", "targets", "weights", "frame"}
-GIVES_FRAMES = {"failures", "sequence", "split", "checks", "prediction", "records_write"}
+GIVES_FRAMES = {
+    *("failures", "sequence", "tfdata", "split", "checks", "prediction", "records_write"),
+}
 DECODERS = {"simplejpeg", "imageio", "imagecodecs", "PIL", "tifffile"}
 MAY_DECODE = {
     "decode": DECODERS,
