@@ -72,6 +72,8 @@ def probe(data: bytes, *, max_pixels: int | None = None) -> Header:
             more than `max_pixels`.
     """
     header: Header = _guarded(_probe, data)
+    if header.height < 1 or header.width < 1 or header.channels < 1:
+        raise DecodeError(f"the header says {header.height} x {header.width} pixels; it is corrupt")
     # Many channels count for the pixels of four that they hold.
     pixels = header.height * header.width * max(1, header.channels // _LIMIT_CHANNELS)
     if max_pixels is not None and pixels > max_pixels:
@@ -99,7 +101,11 @@ def decode(data: bytes, spec: ImageSpec, header: Header | None = None, *, scale:
         DecodeError: the bytes are not an image, a broken one, or one that `spec` excludes.
     """
     header = header or probe(data, max_pixels=spec.max_pixels)
-    return _upright(_guarded(_pixels, data, spec, header, scale), header, exif=spec.exif)
+    pixels: Array = _guarded(_pixels, data, spec, header, scale)
+    said = (-(-header.height // scale), -(-header.width // scale), channels(header, spec))
+    if pixels.shape != said:
+        raise DecodeError(f"the header says {said} pixels and channels, the rest {pixels.shape}")
+    return _upright(pixels, header, exif=spec.exif)
 
 
 def channels(header: Header, spec: ImageSpec) -> int:
@@ -190,9 +196,9 @@ def _probe_tiff(data: bytes) -> Header:
             raise DecodeError("the TIFF holds numbers of a kind, or in a shape, that is no picture")
         return Header(
             "tiff",
-            page.imagelength,
-            page.imagewidth,
-            page.samplesperpixel,
+            int(page.imagelength),
+            int(page.imagewidth),
+            int(page.samplesperpixel),
             int(np.max(page.bitspersample)),
             _KINDS[dtype.kind],
             usable(page.tags.valueof(ORIENTATION_TAG)),

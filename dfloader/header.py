@@ -76,7 +76,7 @@ def read_jpeg(data: bytes) -> Header:
     """Read the header of a JPEG.
 
     Raises:
-        DecodeError: it has no frame header, or an empty one.
+        DecodeError: it has no frame header.
     """
     at, orientation, inverted = 2, 1, False
     frame: tuple[int, int, int, int] | None = None
@@ -99,8 +99,7 @@ def read_jpeg(data: bytes) -> Header:
     if frame is None:
         raise DecodeError("the JPEG has no frame header; it is cut off or corrupt")
     depth, height, width, channels = frame
-    header = Header("jpeg", height, width, channels, depth, "uint", orientation, inverted)
-    return _with_pixels(header)
+    return Header("jpeg", height, width, channels, depth, "uint", orientation, inverted)
 
 
 def read_png(data: bytes) -> Header:
@@ -121,9 +120,7 @@ def read_png(data: bytes) -> Header:
     elif b"tRNS" in before:
         channels += 1
     orientation = read_orientation(before.get(b"eXIf", b""))
-    return _with_pixels(
-        Header("png", height, width, channels, depth, "uint", orientation, pillow_mode=mode)
-    )
+    return Header("png", height, width, channels, depth, "uint", orientation, pillow_mode=mode)
 
 
 def _png_chunks(data: bytes) -> dict[bytes, bytes]:
@@ -193,9 +190,3 @@ def read_orientation(exif: bytes) -> int:
 def usable(orientation: object) -> int:
     """Give an orientation that is one of 1 to 8; 1 for anything else."""
     return orientation if isinstance(orientation, int) and 1 <= orientation <= 8 else 1
-
-
-def _with_pixels(header: Header) -> Header:
-    if header.height == 0 or header.width == 0 or header.channels == 0:
-        raise DecodeError(f"the header says {header.height} x {header.width} pixels; it is corrupt")
-    return header
