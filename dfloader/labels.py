@@ -207,7 +207,7 @@ def _check_label(label: Any) -> None:
             f"Label {label!r} is a {type(label).__name__}.",
             hint="Cells with several labels need class_mode='multilabel'.",
         ) from None
-    if label is None or label != label:
+    if label is None or (label == label) is not True:  # NaN, NaT and NA equal not even themselves
         raise DataFrameError(f"Label {label!r} is a missing value.", hint="Drop those rows.")
 
 

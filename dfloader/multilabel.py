@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -43,11 +43,16 @@ def _cell_labels(
     for row, cell in enumerate(cells(df, column)):
         labels += _labels_of(cell, separator)
         offsets[row + 1] = len(labels)
-    bad = [i for i, label in enumerate(labels) if label is None or label != label]
+    bad = [i for i, label in enumerate(labels) if not _is_label(label)]
     if bad:
         rows = np.unique(np.searchsorted(offsets, bad, side="right") - 1)
-        raise bad_rows(df, column, rows, "has a missing value inside {n} cells", DROP_MISSING)
+        what = "has a missing value, or a list in a list, inside {n} cells"
+        raise bad_rows(df, column, rows, what, DROP_MISSING)
     return labels, offsets
+
+
+def _is_label(label: Any) -> bool:
+    return isinstance(label, Hashable) and not pd.isna(label)
 
 
 def _labels_of(cell: Any, separator: str | None) -> list[Any]:

@@ -64,6 +64,11 @@ class FrameSpec:
         if self.label_sep is not None and not (isinstance(self.label_sep, str) and self.label_sep):
             raise ValueError(f"label_sep={self.label_sep!r} is not a non-empty string.")
         self._check_mask()
+        if self.extra_cols is not None and not isinstance(self.extra_cols, Mapping):
+            raise ValueError(
+                f"extra_cols={self.extra_cols!r} is not a dict of columns by the input's name. "
+                "Say extra_cols={'meta': ['age', 'sex']}."
+            )
         if "image" in (self.extra_cols or ()):
             raise ValueError("extra_cols: 'image' is the name of the picture. Choose another name.")
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -146,7 +146,7 @@ def _factorize(df: pd.DataFrame, column: Any) -> tuple[npt.NDArray[np.int64], li
     """Give for each row the place of its label among the unique ones, and these."""
     series = df[column]
     if series.dtype == object:
-        nested = [isinstance(cell, CELL_KINDS) for cell in series]
+        nested = [isinstance(cell, CELL_KINDS) or not isinstance(cell, Hashable) for cell in series]
         if any(nested):
             hint = "Cells with several labels need class_mode='multilabel'."
             what = "has {n} cells that are lists"

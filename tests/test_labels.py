@@ -1,6 +1,7 @@
 """LabelEncoder: class names to numbers and back."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -88,6 +89,7 @@ def test_numbers_that_are_no_class_are_refused(codes: list[object]) -> None:
     [
         (["a", None], "None is a missing value"),
         (["a", float("nan")], "nan is a missing value"),
+        (["a", pd.NA], "<NA> is a missing value"),
         (["a", 1], "several kinds: number, str"),
         ([True, 1], "several kinds: bool, number"),
         ([["a"], "b"], "need class_mode='multilabel'"),

@@ -148,6 +148,11 @@ def test_lists_in_a_column_of_classes_name_the_mode_for_them() -> None:
         table_of(["a", ["a", "b"]])
 
 
+def test_cells_that_cannot_be_labels_name_their_rows() -> None:
+    with pytest.raises(DataFrameError, match=r"2 cells that are lists \(rows 0, 2\)"):
+        table_of(pd.Series([{"a": 1}, "b", np.zeros(2)], dtype=object))
+
+
 def test_labels_of_several_kinds_name_the_column() -> None:
     with pytest.raises(DataFrameError, match="Column 'class': Labels are of several kinds"):
         table_of(pd.Series(["a", 1], dtype=object))
@@ -227,9 +232,10 @@ def test_unknown_labels_in_cells_are_an_error_or_leave_their_cell(
     assert "2 labels dropped" in caplog.text
 
 
-def test_a_missing_value_inside_a_cell_names_its_row() -> None:
-    with pytest.raises(DataFrameError, match=r"missing value inside 1 cells \(row 1\)"):
-        table_of([["a"], ["b", None]], class_mode="multilabel")
+@pytest.mark.parametrize("cell", [["b", None], ["b", np.nan], [["b"], "a"], [pd.NA], [{}]])
+def test_what_is_no_label_inside_a_cell_names_its_row(cell: list[object]) -> None:
+    with pytest.raises(DataFrameError, match=r"inside 1 cells \(row 1\)"):
+        table_of([["a"], cell], class_mode="multilabel")
 
 
 # Numbers
@@ -382,6 +388,7 @@ def test_classes_of_an_output_that_is_not_there_are_refused() -> None:
         ({"unknown": "ignore"}, "unknown='ignore' is not one of"),
         ({"label_sep": ""}, "label_sep='' is not a non-empty string"),
         ({"extra_cols": {"image": ["a"]}}, "'image' is the name of the picture"),
+        ({"extra_cols": ["age"]}, "is not a dict of columns"),
     ],
 )
 def test_what_was_said_is_checked_before_the_frame_is_read(
