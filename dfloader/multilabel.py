@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -52,7 +52,7 @@ def _cell_labels(
 
 
 def _is_label(label: Any) -> bool:
-    return isinstance(label, Hashable) and not pd.isna(label)
+    return label.__hash__ is not None and not pd.isna(label)
 
 
 def _labels_of(cell: Any, separator: str | None) -> list[Any]:

@@ -36,6 +36,7 @@ READS_FRAMES = {"columns", "classes", "multilabel", "targets", "weights", "frame
 GIVES_FRAMES = {
     *("failures", "sequence", "tfdata", "split", "checks", "prediction", "records_write"),
 }
+FRAME_WORDS = {"iloc", "loc", "iat", "isna", "dtypes", "to_numpy", "itertuples", "iterrows"}
 DECODERS = {"simplejpeg", "imageio", "imagecodecs", "PIL", "tifffile"}
 MAY_DECODE = {
     "decode": DECODERS,
@@ -95,6 +96,23 @@ def test_frameworks_frames_and_decoders_stay_where_they_belong(module: str) -> N
     assert module in FRONTS or not others & FRAMEWORKS
     assert module in READS_FRAMES | GIVES_FRAMES or "pandas" not in others
     assert not others & DECODERS - MAY_DECODE.get(module, set())
+
+
+def frame_words(source: str) -> set[str]:
+    """Give what a source asks of an object that only a frame or a series has."""
+    tree = ast.walk(ast.parse(source))
+    return {node.attr for node in tree if isinstance(node, ast.Attribute)} & FRAME_WORDS
+
+
+@pytest.mark.parametrize("module", modules())
+def test_a_frame_is_touched_only_where_frames_are_read_or_made(module: str) -> None:
+    words = frame_words((PACKAGE / f"{module}.py").read_text())
+    assert module in READS_FRAMES | GIVES_FRAMES or not words
+
+
+def test_the_frame_check_sees_one() -> None:
+    assert frame_words("y = df['class'].to_numpy()[0]; z = data.iloc[3]") == {"iloc", "to_numpy"}
+    assert frame_words((PACKAGE / "columns.py").read_text())
 
 
 def loaded_after(statement: str) -> set[str]:
