@@ -18,12 +18,12 @@ from dfloader.draws import Draws, draw
 from dfloader.errors import DecodeError
 from dfloader.example import example_shape, write_example
 from dfloader.plan import Plan
+from dfloader.rows import Rows, draw_keys, source_rows
 from dfloader.spec import ArraySpec, ImageSpec, Spec
-from dfloader.table import Columns, Table, source_rows
+from dfloader.table import Columns, Table
 
 Batch = Any  # x, (x, y) or (x, y, w), each an array or a dict of arrays
 Pixels = dict[str, npt.NDArray[Any]]  # what is rendered for each row, by name; axis 0: the rows
-Rows = npt.NDArray[np.int64]
 
 
 def assemble(image: Any, columns: Columns, *, mask: Any = None, y_is_x: bool = False) -> Batch:
@@ -116,10 +116,10 @@ class Loader:
         return tuple(failures)
 
     def draws(self, epoch: int, rows: Rows) -> Draws:
-        """Give what each row goes through in an epoch; padding as its row."""
+        """Give what each row goes through in an epoch; padding as its row, a repeat as another."""
         if self.augment is None:
             return Draws()
-        return draw(self.augment, self.plan.spec.seed, epoch, source_rows(rows))
+        return draw(self.augment, self.plan.spec.seed, epoch, draw_keys(rows))
 
     def finish(self, rows: Rows, pixels: Pixels, failures: Sequence[DecodeError] = ()) -> Batch:
         """Make the batch of rendered rows: add what the table has."""

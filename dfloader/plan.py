@@ -7,8 +7,8 @@
 4. A pass is every row once. Passes follow each other without end, and an epoch is the next
    `samples_per_epoch` of that stream; by default one pass. With chances there are no passes: each
    place of an epoch draws its row.
-5. Shard k of n has the places k, k + n, k + 2n, ... of an epoch. A share that is one short repeats
-   its first row r as `~r`: a row number below 0 is padding.
+5. Shard k of n has the places k, k + n, k + 2n, ... of an epoch. A share that is one short has its
+   first row once more, as padding. What the numbers of an order mean, `rows` says.
 """
 
 import secrets
@@ -19,9 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dfloader.errors import DataFrameError
+from dfloader.rows import Rows, repeated, times_before
 from dfloader.spec import OrderSpec
-
-Rows = npt.NDArray[np.int64]
 
 _ORDER_STREAM = 1
 _DRAW_STREAM = 2
@@ -78,11 +77,11 @@ class Plan:
         return self.samples % self._shard[1] != 0
 
     def order(self, epoch: int) -> Rows:
-        """Give the row numbers of an epoch, in order; `~r` for padding."""
+        """Give the row numbers of an epoch, in order."""
         return self._at(epoch, np.arange(self.share, dtype=np.int64))
 
     def rows(self, epoch: int, i: int) -> Rows:
-        """Give the row numbers of batch `i`, 0 <= i < len(self); `~r` for padding."""
+        """Give the row numbers of batch `i`, 0 <= i < len(self)."""
         start = i * self.spec.batch_size
         stop = min(start + self.spec.batch_size, self.share)
         return self._at(epoch, np.arange(start, stop, dtype=np.int64))
@@ -105,20 +104,22 @@ class Plan:
 
     def _rows_at(self, epoch: int, places: Rows) -> Rows:
         if self.chances is not None:
-            picks = _draws(self, epoch)[places]
+            picks, times = (drawn[places] for drawn in _draws(self, epoch))
         else:
-            picks = self._in_passes(epoch * self.samples + places)
-        return picks if self.kept is None else self.kept[picks]
+            picks, times = self._in_passes(epoch * self.samples, places)
+        return repeated(picks if self.kept is None else self.kept[picks], times)
 
-    def _in_passes(self, places: Rows) -> Rows:
-        passes, within = np.divmod(places, self.rows_kept)
+    def _in_passes(self, start: int, places: Rows) -> tuple[Rows, Rows]:
+        """Give picks at places of the stream from `start` on, and the pass of the epoch of each."""
+        passes, within = np.divmod(start + places, self.rows_kept)
+        times = passes - start // self.rows_kept
         if not self.spec.shuffle:
-            return within
+            return within, times
         out = np.empty_like(within)
         for number in np.unique(passes).tolist():
             here = passes == number
             out[here] = _permutation(self.rows_kept, self.spec.seed, number)[within[here]]
-        return out
+        return out, times
 
 
 def fresh_seed() -> int:
@@ -134,8 +135,12 @@ def _permutation(n: int, seed: int, number: int) -> Rows:
 
 
 @lru_cache(maxsize=4)
-def _draws(plan: Plan, epoch: int) -> Rows:
-    """Draw an epoch with replacement: for each place the row on whose share of 0..1 it falls."""
+def _draws(plan: Plan, epoch: int) -> tuple[Rows, Rows]:
+    """Draw an epoch with replacement: for each place the row on whose share of 0..1 it falls.
+
+    Returns:
+        The rows, and how often each place's row was drawn before it.
+    """
     assert plan.chances is not None
     raw = _stream(plan.spec.seed, epoch, _DRAW_STREAM).random_raw(plan.samples)
     fractions = (raw >> np.uint64(64 - _FRACTION_BITS)) * 2.0**-_FRACTION_BITS
@@ -143,8 +148,7 @@ def _draws(plan: Plan, epoch: int) -> Rows:
     rows: Rows = np.searchsorted(ends, fractions * ends[-1], side="right").astype(np.int64)
     # Rounding may lift the product to the total itself, beyond the last row that has a chance.
     np.minimum(rows, np.flatnonzero(plan.chances)[-1], out=rows)
-    rows.flags.writeable = False
-    return rows
+    return rows, times_before(rows)
 
 
 def _stream(seed: int, epoch: int, purpose: int) -> np.random.Philox:

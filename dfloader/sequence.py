@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from dfloader.backend import Sequence, called_by_enqueuer
@@ -18,6 +17,7 @@ from dfloader.plan import fresh_seed
 from dfloader.position import Position
 from dfloader.records_schema import check_reading
 from dfloader.records_table import read_table
+from dfloader.rows import frame_rows
 from dfloader.spec import parse
 from dfloader.workers import Engine, Staff, ahead
 
@@ -183,7 +183,7 @@ class DataFrameSequence(Sequence):
 
     def rows(self, i: int) -> Any:
         """Give the frame positions of the rows in batch `i`, int64 (batch,); -1 for padding."""
-        return np.maximum(self._loader.plan.rows(self.epoch, range(len(self))[i]), -1)
+        return frame_rows(self._loader.plan.rows(self.epoch, range(len(self))[i]))
 
     def eval(self) -> "DataFrameSequence":
         """Give the same frame, unshuffled, each row once, and without augmentation."""

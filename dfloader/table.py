@@ -4,7 +4,7 @@ A worker process holds this and nothing of the frame.
 
 1. Row i of a table is the frame's i-th row, whatever was dropped: `Table.kept` says which rows take
    part, and only the plan reads it.
-2. A negative row number is padding: `~r` has row r's values and weight 0.
+2. Rows are asked for by the numbers of a plan (see rows).
 """
 
 from collections.abc import Mapping
@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dfloader.labels import LabelEncoder
+from dfloader.rows import Rows, source_rows
 from dfloader.source import Source
 from dfloader.spec import ArraySpec, ClassMode
 
-Rows = npt.NDArray[np.int64]
 Weights = npt.NDArray[np.float32] | Mapping[str, npt.NDArray[np.float32]]
 
 
@@ -132,7 +132,7 @@ class Table:
         return _each(self.target, lambda target: target.mode)
 
     def take(self, rows: Rows) -> Columns:
-        """Give the columns of `rows`, as `signature` says; `~r` is row r with weight 0."""
+        """Give the columns of `rows`, as `signature` says; padding has weight 0."""
         own = source_rows(rows)
         taken = Columns(
             _each(self.target, lambda target: target.take(own)),
@@ -153,11 +153,6 @@ class Table:
         if self.weights is not None or not self.has_y:
             return self
         return replace(self, weights=np.ones(len(self), np.float32))
-
-
-def source_rows(rows: Rows) -> Rows:
-    """Give the row that each number stands for: r for `~r`."""
-    return np.where(rows < 0, ~rows, rows)
 
 
 def _each(tree: Any, function: Any) -> Any:

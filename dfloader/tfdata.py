@@ -25,9 +25,10 @@ from dfloader.frame import resolve
 from dfloader.header import NPY_MAGIC
 from dfloader.labels import each_encoder
 from dfloader.plan import fresh_seed
+from dfloader.rows import source_rows
 from dfloader.source import Source, is_address
 from dfloader.spec import parse
-from dfloader.table import Columns, source_rows
+from dfloader.table import Columns
 from dfloader.tfmap import flat_mapped, mapped
 from dfloader.tfpixels import check_supported, picture
 

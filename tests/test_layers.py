@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parent.parent / "dfloader"
 
 # A module imports only from rows above its own. A new module needs a place here.
 LAYERS = [
-    {"errors", "geometry", "scratch", "remote", "augment", "philox", "apportion", "magic"},
+    {"errors", "geometry", "scratch", "remote", "augment", "philox", "apportion", "magic", "rows"},
     {"spec", "header"},
     {"packed", "tfrecord", "plan", "labels", "levels", "draws"},
     {"view", "ranges", "columns"},

@@ -198,3 +198,13 @@ def test_dropped_rows_are_in_no_batch_and_keep_their_positions(
     assert seq.rows(0).tolist() == [1, 3, 5]
     assert seq[0][0][:, 0, 0, 0].tolist() == [10, 30, 50]
     assert "4 of 7 rows dropped" in caplog.text
+
+
+def test_u042_a_row_drawn_twice_in_an_epoch_is_augmented_anew(df: pd.DataFrame) -> None:
+    spec = {"class_mode": None, "sampler": "w", "samples_per_epoch": 4, "seed": 3}
+    spec |= {"target_size": (4, 4), "augment": Augment(brightness=0.5)}
+    one = df.assign(w=[0, 0, 0, 0, 0, 1, 0])
+    with DataFrameSequence(one, 4, **spec) as seq:
+        assert seq.rows(0).tolist() == [5, 5, 5, 5]
+        x = seq[0]
+    assert len(set(x[:, 0, 0, 0].tolist())) == 4

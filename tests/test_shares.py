@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from dfloader import DataFrameError
 from dfloader.plan import Plan
+from dfloader.rows import draw_keys, frame_rows, repeated, source_rows, times_before
 from dfloader.spec import OrderSpec, parse
 
 
@@ -61,7 +62,7 @@ def test_u072_short_epochs_go_on_where_the_last_stopped(
     """So that every row comes once before any comes twice, and so on."""
     plan = plan_of(n, samples_per_epoch=samples, shuffle=shuffle)
     epochs = -(-3 * n // samples)
-    stream = np.concatenate([plan.order(epoch) for epoch in range(epochs)])[: 3 * n]
+    stream = np.concatenate([source_rows(plan.order(epoch)) for epoch in range(epochs)])[: 3 * n]
     passes = stream.reshape(3, n)
     assert [sorted(one.tolist()) for one in passes] == [list(range(n))] * 3
     whole = plan_of(n, shuffle=shuffle)
@@ -74,7 +75,7 @@ def test_an_epoch_of_all_rows_is_a_pass() -> None:
 
 def test_u042_balanced_chances_draw_the_classes_alike() -> None:
     chances = np.array([1 / 900] * 900 + [1 / 100] * 100)
-    drawn = plan_of(1000, chances=chances, samples_per_epoch=10_000).order(0)
+    drawn = source_rows(plan_of(1000, chances=chances, samples_per_epoch=10_000).order(0))
     assert len(drawn) == 10_000
     assert abs((drawn >= 900).mean() - 0.5) < 0.02
     assert len(set(drawn.tolist())) > 950
@@ -86,7 +87,8 @@ def test_u043_a_drawn_epoch_has_every_batch_and_the_short_one_last() -> None:
 
 
 def test_draws_follow_the_chances_and_never_take_a_zero() -> None:
-    drawn = plan_of(5, chances=np.array([0, 1, 0, 3, 0.0]), samples_per_epoch=8000).order(0)
+    plan = plan_of(5, chances=np.array([0, 1, 0, 3, 0.0]), samples_per_epoch=8000)
+    drawn = source_rows(plan.order(0))
     rows, times = np.unique(drawn, return_counts=True)
     assert rows.tolist() == [1, 3]
     assert times[1] / times[0] == pytest.approx(3, rel=0.1)
@@ -105,7 +107,8 @@ PINNED = [0, 3, 1, 3, 2, 2, 2, 3]
 
 def test_draws_are_pinned_to_these_rows() -> None:
     chances = np.array([1, 2, 3, 4.0])
-    assert plan_of(4, chances=chances, samples_per_epoch=8).order(0).tolist() == PINNED
+    order = plan_of(4, chances=chances, samples_per_epoch=8).order(0)
+    assert source_rows(order).tolist() == PINNED
 
 
 def test_shards_of_a_drawn_epoch_share_its_places() -> None:
@@ -151,3 +154,36 @@ def test_a_shard_needs_a_seed() -> None:
     with pytest.raises(ValueError, match="needs a seed that all processes share"):
         parse(4, {"shard": (0, 2)}, fresh_seed=1)
     assert parse(4, {"shard": (0, 2), "seed": 3}, fresh_seed=1).order.seed == 3
+
+
+def test_numbers_tell_row_repeat_and_padding_apart() -> None:
+    numbers = repeated(np.array([5, 5, 7]), np.array([0, 3, 1]))
+    assert numbers[0] == 5
+    assert source_rows(numbers).tolist() == [5, 5, 7]
+    assert len(set(draw_keys(numbers).tolist())) == 3
+    assert source_rows(~numbers).tolist() == [5, 5, 7]
+    assert draw_keys(~numbers).tolist() == draw_keys(numbers).tolist()
+    assert frame_rows(np.array([numbers[1], ~numbers[2], 0, ~0])).tolist() == [5, -1, 0, -1]
+
+
+@given(st.lists(st.integers(0, 5), max_size=30))
+def test_times_before_counts_the_same_row_at_earlier_places(rows: list[int]) -> None:
+    counted = times_before(np.array(rows, np.int64)).tolist()
+    assert counted == [rows[:i].count(row) for i, row in enumerate(rows)]
+
+
+@given(st.integers(1, 30), st.integers(0, 3), st.integers(1, 3))
+def test_numbers_are_simply_rows_where_an_epoch_is_every_row_once(
+    n: int, epoch: int, count: int
+) -> None:
+    order = plan_of(n, shard=(0, min(count, n))).order(epoch)
+    assert order.max() < n
+
+
+@given(st.integers(1, 9), st.integers(1, 40), st.integers(0, 2), st.booleans())
+def test_no_two_places_of_an_epoch_have_the_same_draw(
+    n: int, samples: int, epoch: int, drawn: bool
+) -> None:
+    chances = np.ones(n) if drawn else None
+    order = plan_of(n, chances=chances, samples_per_epoch=samples).order(epoch)
+    assert len(set(draw_keys(order).tolist())) == samples
