@@ -1,0 +1,10 @@
+"""keras-preprocessing's ``flow_from_dataframe``, argument for argument and batch for batch.
+
+The model is Keras' own copy of it (``keras.src.legacy.preprocessing.image``); keras-preprocessing
+1.1.2 differs in two things only: it sorts ``classes``, and its affine transform swaps no axes.
+"""
+
+from dfloader.legacy.call import ImageDataGenerator, flow_from_dataframe
+from dfloader.legacy.iterator import DataFrameIterator
+
+__all__ = ["DataFrameIterator", "ImageDataGenerator", "flow_from_dataframe"]
