@@ -58,14 +58,14 @@ def applies(x: npt.NDArray[Any], fill_mode: str, order: int) -> bool:
     )
 
 
-def affine(
-    parameters: Mapping[str, Any], height: int, width: int, *, swap_axes: bool
-) -> Affine | None:
+def affine(parameters: Mapping[str, Any], height: int, width: int, *, old: bool) -> Affine | None:
     """Build the transform of the original's parameters; None: nothing to do.
 
-    It is rotation x shift x shear x zoom about the centre, in coordinates whose first is called x.
-    With ``swap_axes`` x means columns (Keras, tf_keras), without it rows (keras-preprocessing);
-    the centre is that of rows first either way.
+    It is rotation x shift x shear x zoom about a centre whose first coordinate is half the height.
+
+    Args:
+        old: as keras-preprocessing, whose first coordinate means rows and whose centre is a pixel
+            beyond the middle. In Keras and tf_keras the first coordinate then means columns.
     """
     theta, shear = radians(parameters["theta"]), radians(parameters["shear"])
     tx, ty, zx, zy = (parameters[name] for name in ("tx", "ty", "zx", "zy"))
@@ -73,10 +73,11 @@ def affine(
         return None
     a, b = cos(theta) * zx, (-cos(theta) * sin(shear) - sin(theta) * cos(shear)) * zy
     d, e = sin(theta) * zx, (cos(theta) * cos(shear) - sin(theta) * sin(shear)) * zy
-    x, y = height / 2 - 0.5, width / 2 - 0.5
+    beyond = 0.5 if old else -0.5
+    x, y = height / 2 + beyond, width / 2 + beyond
     c = x - a * x - b * y + cos(theta) * tx - sin(theta) * ty
     f = y - d * x - e * y + sin(theta) * tx + cos(theta) * ty
-    return Affine(e, d, f, b, a, c) if swap_axes else Affine(a, b, c, d, e, f)
+    return Affine(a, b, c, d, e, f) if old else Affine(e, d, f, b, a, c)
 
 
 def warp(x: Pixels, transform: Affine, fill_mode: str, cval: float) -> Pixels:

@@ -187,8 +187,8 @@ def _split(subset: str | None, generator: Any) -> tuple[float, float] | None:
             f"subset={subset!r} needs an image_data_generator, which says the validation_split. "
             "Or cut the frame yourself: dfloader.split_dataframe."
         )
-    fraction = generator._validation_split or 0.0
-    return (0.0, fraction) if subset == "validation" else (fraction, 1.0)
+    fraction = generator._validation_split
+    return (0, fraction) if subset == "validation" else (fraction, 1)
 
 
 def _class_order(classes: Sequence[str] | None, generator: Any, legacy_sort: bool) -> Sequence[str]:

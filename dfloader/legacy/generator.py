@@ -16,7 +16,7 @@ Pixels = npt.NDArray[Any]
 Parameters = Mapping[str, Any]
 
 _ORIGINALS = ("keras_preprocessing.", "keras.src.", "tf_keras.src.")
-_WITHOUT_SWAP = "keras_preprocessing."
+_OLD = "keras_preprocessing."
 
 
 def runs_user_code(generator: Any) -> bool:
@@ -63,8 +63,8 @@ def transform(generator: Any, x: Pixels, parameters: Parameters) -> Pixels:
         return transformed
     height, width, _ = x.shape
     flips = bool(parameters["flip_vertical"]), bool(parameters["flip_horizontal"])
-    swap_axes = not _module(generator, "apply_transform").startswith(_WITHOUT_SWAP)
-    geometry = affine(parameters, height, width, swap_axes=swap_axes)
+    old = _module(generator, "apply_transform").startswith(_OLD)
+    geometry = affine(parameters, height, width, old=old)
     if geometry is None:
         x = x[:: -1 if flips[0] else 1, :: -1 if flips[1] else 1]
     else:
@@ -107,7 +107,7 @@ def _shift(rng: Any, limits: Any, size: int) -> Any:
         limits: a float (a fraction of ``size`` below 1, else pixels), an int, or several to
             choose from; `choice` says which by raising, as in the original.
     """
-    if not np.any(limits):
+    if not limits:
         return 0
     try:
         shift = rng.choice(limits) * rng.choice([-1, 1])

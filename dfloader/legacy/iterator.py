@@ -206,10 +206,14 @@ class DataFrameIterator(Sequence):
         with self._locked():
             drawn = [generator and draw(generator, self.image_shape, rng) for rng in streams]
 
+        floatx = keras.backend.floatx()
+        in_place = batch.dtype == floatx  # the generator works in floatx, whatever its dtype
+
         def fill(i: int) -> None:
-            batch[i] = self._read(rows[i])
+            batch[i] = pixels = self._read(rows[i])
             if generator is not None:
-                self._augment(batch, i, batch[i], drawn[i])
+                x = batch[i] if in_place else pixels.astype(floatx)
+                self._augment(batch, i, x, drawn[i])
 
         self._each(len(rows), fill)
         return batch
