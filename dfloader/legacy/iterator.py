@@ -207,7 +207,9 @@ class DataFrameIterator(Sequence):
             drawn = [generator and draw(generator, self.image_shape, rng) for rng in streams]
 
         floatx = keras.backend.floatx()
-        in_place = batch.dtype == floatx  # the generator works in floatx, whatever its dtype
+        # The generator works in floatx, and on a view of rows, columns, channels: a mean over
+        # another layout is rounded otherwise.
+        in_place = batch.dtype == floatx and self.data_format == "channels_last"
 
         def fill(i: int) -> None:
             batch[i] = pixels = self._read(rows[i])
