@@ -60,7 +60,7 @@ def observe(make, drawn, tmp):
         try:
             seen["batches"] = []
             for run in (by_index, by_next):
-                np.random.seed(drawn.number)  # noqa: NPY002 - the originals draw from it
+                np.random.seed(drawn.number)
                 run(make(drawn, frame, words), seen)
         except Exception as error:
             seen["error"] = type(error), re.sub(r"0x\w+|\{.*\}", "", str(error))
