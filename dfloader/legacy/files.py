@@ -56,15 +56,15 @@ def _files_in(folder: str, names: Sequence[str]) -> Mask:
     return found
 
 
-def _listing(folder: str, rows: int) -> frozenset[str] | None:
+def _listing(folder: str, rows: int) -> set[str] | None:
     """List the files of a folder; None: there is no such folder."""
     if rows < FEWEST_TO_LIST:
-        return frozenset()
+        return set()
     try:
         with os.scandir(folder or os.curdir) as entries:
             some = islice(entries, max(1000, rows * ENTRIES_PER_ROW))
-            return frozenset(entry.name for entry in some if entry.is_file())
+            return {entry.name for entry in some if entry.is_file()}
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError:  # a folder may be closed to listing and still open to those who know names
-        return frozenset()
+        return set()

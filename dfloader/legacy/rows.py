@@ -72,9 +72,9 @@ def read(
     kept, labels = kept[part], labels[part]
     numbers = None if names_of_classes is None else {c: i for i, c in enumerate(names_of_classes)}
     return Rows(
-        filenames=[names[i] for i in kept],
+        filenames=_take(names, kept),
         class_indices=numbers,
-        classes=None if numbers is None else [_number(label, numbers) for label in labels],
+        classes=None if numbers is None else _numbers(labels, numbers),
         targets=_targets(frame, columns, kept),
         weights=_plain(frame[columns.weight])[kept] if columns.weight else None,
     )
@@ -101,7 +101,7 @@ def _with_classes(
     kept: Positions, labels: list[Any], columns: Columns
 ) -> tuple[Positions, list[Any], list[str]]:
     """Return the rows left, their labels, and the classes in order."""
-    labels = [labels[i] for i in kept]
+    labels = _take(labels, kept)
     if not columns.classes:
         return kept, labels, sorted(_distinct(labels))
     classes = list(dict.fromkeys(columns.classes))
@@ -123,8 +123,16 @@ def _only(label: Any, classes: set[Any]) -> Any:
     return [one for one in label if one in classes] or None
 
 
-def _number(label: Any, numbers: dict[str, int]) -> Any:
-    return numbers[label] if isinstance(label, str) else [numbers[one] for one in label]
+def _numbers(labels: Sequence[Any], numbers: dict[str, int]) -> list[Any]:
+    return [
+        numbers[label] if isinstance(label, str) else [numbers[one] for one in label]
+        for label in labels
+    ]
+
+
+def _take(values: list[Any], kept: Positions) -> list[Any]:
+    """Pick by position; ``kept`` rises, so as many as there are values is all of them."""
+    return values if len(kept) == len(values) else [values[i] for i in kept.tolist()]
 
 
 def _part(n: int, split: tuple[float, float] | None) -> slice:
@@ -145,12 +153,8 @@ def _compare_classes(labels: list[Any], part: slice) -> None:
 
 def _targets(frame: pd.DataFrame, columns: Columns, kept: Positions) -> Any:
     if columns.class_mode == "multi_output":
-        return [_as_array(frame[name].tolist(), kept) for name in columns.y]
+        return [np.array(_take(frame[name].tolist(), kept)) for name in columns.y]
     return _plain(frame[columns.y])[kept] if columns.class_mode == "raw" else None
-
-
-def _as_array(values: list[Any], kept: Positions) -> npt.NDArray[Any]:
-    return np.array([values[i] for i in kept])
 
 
 def _plain(column: Any) -> npt.NDArray[Any]:
