@@ -12,6 +12,7 @@ from dfloader.backend import Sequence, called_by_enqueuer
 from dfloader.batch import Batch, Loaded, prepare
 from dfloader.failures import Failures
 from dfloader.frame import resolve
+from dfloader.generators import install
 from dfloader.labels import LabelEncoder, each_encoder
 from dfloader.plan import fresh_seed
 from dfloader.position import Position
@@ -20,6 +21,8 @@ from dfloader.records_table import read_table
 from dfloader.rows import frame_rows
 from dfloader.spec import parse
 from dfloader.workers import Engine, Staff, ahead
+
+install()  # model.fit_generator and the other two, where Keras lacks them
 
 
 class DataFrameSequence(Sequence):

@@ -26,12 +26,14 @@ LAYERS = [
     {"serve", "pool"},
     {"processes"},
     {"workers", "tfheader", "tfmap"},
-    {"tfpixels"},
+    {"tfpixels", "class_weights", "feeds"},
+    {"generators"},
     {"sequence", "tfdata", "records_write"},
     {"split", "checks", "prediction"},
 ]
 FRAMEWORKS = {"tensorflow", "keras", "tf_keras"}
-FRONTS = {"backend", "sequence", "tfdata", "tfheader", "tfmap", "tfpixels"}
+FRONTS = {"backend", "class_weights", "generators", "sequence"}
+FRONTS |= {"tfdata", "tfheader", "tfmap", "tfpixels"}
 READS_FRAMES = {"columns", "classes", "multilabel", "targets", "weights", "frame"}
 GIVES_FRAMES = {
     *("failures", "sequence", "tfdata", "split", "checks", "prediction", "records_write"),
