@@ -58,7 +58,8 @@ class View(Sequence):
 
     @property
     def num_batches(self) -> int | None:
-        return batch_count(self.source) if self.batches is None else self.batches
+        count = batch_count(self.source)  # read each time: a sequence may take note of it
+        return count if self.batches is None else self.batches
 
     def __getitem__(self, index: int) -> Batch:
         count = batch_count(self.source)
@@ -131,14 +132,17 @@ class Locked(Iterator[Batch]):
 
 @contextmanager
 def pool_of(source: Any, given: Pool) -> Iterator[Pool]:
-    """Set the sequence's own words for the call: it may run the workers itself."""
-    pool = _resolved(source, given)
-    settable = [word for word in vars(pool) if hasattr(source, word)]
-    before = {word: getattr(source, word) for word in settable}
-    _set(source, {word: getattr(pool, word) for word in settable})
+    """Set on a sequence, for the call, what the call says of workers; yield what holds then.
+
+    What is Keras 2's default says nothing. A `DataFrameSequence` has workers of its own, and does
+    not tell Keras all of them: its ``staff`` is what can be put back.
+    """
+    own = _own(source)
+    said = {word: value for word, value in vars(given).items() if value != getattr(Pool, word)}
+    before = {"staff": source.staff} if hasattr(source, "staff") else own
+    _set(source, {word: value for word, value in said.items() if word in own})
     try:
-        # Asked again: a sequence with workers of its own may tell Keras to start none.
-        yield _resolved(source, Pool()) if settable else pool
+        yield Pool(**said | _own(source))
     finally:
         _set(source, before)
 
@@ -194,14 +198,14 @@ def inputs_without_lists(batch: Batch, inputs: int) -> tuple[Any, ...]:
     return (_tuples(batch),) if alone else without_lists(batch)
 
 
-def _resolved(source: Any, given: Pool) -> Pool:
-    """Take each word from the call where it is not the default, else from the sequence."""
+def _own(source: Any) -> dict[str, Any]:
+    """Read the words a sequence knows.
+
+    Keras 3 warns about a class that never called super().__init__(); Keras 2 had none to call.
+    """
     with warnings.catch_warnings():
-        # Keras 3 warns about a class that never called super().__init__(); Keras 2 had none.
         warnings.simplefilter("ignore", UserWarning)
-        own = {word: getattr(source, word, default) for word, default in vars(Pool()).items()}
-    changed = {word: value for word, value in vars(given).items() if value != getattr(Pool, word)}
-    return Pool(**own | changed)
+        return {word: getattr(source, word) for word in vars(Pool()) if hasattr(source, word)}
 
 
 def _set(target: Any, values: Mapping[str, Any]) -> None:

@@ -11,9 +11,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from dfloader import evaluate_generator, fit_generator, generators, predict_generator
+from dfloader import (
+    DataFrameSequence,
+    evaluate_generator,
+    fit_generator,
+    generators,
+    predict_generator,
+)
 from dfloader.class_weights import weigh_batch, weigh_dataset
-from dfloader.feeds import Pool, endless
+from dfloader.feeds import Pool, endless, pool_of
 
 
 class Numbers(keras.utils.PyDataset):
@@ -363,6 +369,69 @@ def test_install_leaves_what_is_there(monkeypatch):
     monkeypatch.setattr(keras.Model, "fit_generator", mine, raising=False)
     generators.install()
     assert keras.Model.fit_generator is mine
+
+
+@pytest.fixture
+def sequence(df):
+    with DataFrameSequence(
+        df, 4, y_col="count", class_mode="raw", target_size=(8, 8), seed=0
+    ) as sequence:
+        yield sequence
+
+
+@pytest.fixture
+def pixel_model():
+    model = keras.Sequential(
+        [keras.layers.Input((8, 8, 3)), keras.layers.Flatten(), keras.layers.Dense(1)]
+    )
+    model.compile(loss="mse", run_eagerly=True)
+    return model
+
+
+def rows_trained(model):
+    rows, step = [], model.train_step
+    model.train_step = lambda data: rows.extend(data[1].numpy().tolist()) or step(data)
+    return rows
+
+
+@pytest.mark.parametrize("words", [{}, {"workers": 2, "use_multiprocessing": True}])
+def test_the_readmes_call_trains_each_row_once_an_epoch(sequence, pixel_model, words):
+    rows = rows_trained(pixel_model)
+    pixel_model.fit_generator(sequence, epochs=2, verbose=0, **words)
+    assert sorted(rows[:20]) == sorted(rows[20:]) == list(range(20))
+    assert rows[:20] != rows[20:]
+
+
+def test_short_epochs_go_through_the_frame_and_on_to_its_next_order(sequence, pixel_model):
+    rows = rows_trained(pixel_model)
+    expected = []
+    for epoch in (0, 1):
+        sequence.set_epoch(epoch)
+        expected += [row for i in range(5) for row in sequence.rows(i).tolist()]
+    sequence.set_epoch(0)
+    pixel_model.fit_generator(sequence, steps_per_epoch=3, epochs=3, shuffle=False, verbose=0)
+    assert rows == expected[:36]
+
+
+def test_what_a_sequence_was_told_of_workers_is_put_back(df):
+    told = {"workers": 3, "use_multiprocessing": True, "max_queue_size": 4}
+    with DataFrameSequence(df, 4, **told) as sequence:
+        before = sequence.staff
+        with pool_of(sequence, Pool(workers=1)) as pool:
+            assert sequence.staff == before
+            assert pool == Pool(3, False, 4)  # the processes are the sequence's own affair
+        with pool_of(sequence, Pool(workers=2, max_queue_size=5)):
+            assert (sequence.staff.workers, sequence.staff.use_multiprocessing) == (2, True)
+        assert sequence.staff == before
+
+
+def test_importing_the_sequence_adds_the_methods_and_the_core_does_not():
+    code = "import {}, keras; print(hasattr(keras.Model, 'fit_generator'))"
+    for module, expected in (("dfloader.workers", "False"), ("dfloader.sequence", "True")):
+        done = subprocess.run(
+            [sys.executable, "-c", code.format(module)], capture_output=True, text=True, check=True
+        )
+        assert done.stdout.split()[-1] == expected
 
 
 LEGACY_PRELUDE = """

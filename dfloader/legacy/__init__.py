@@ -5,7 +5,10 @@ The model is Keras' own copy of it (``keras.src.legacy.preprocessing.image``); k
 another centre. The first is not followed unless asked for, the second is for its own generator.
 """
 
+from dfloader.generators import install
 from dfloader.legacy.call import ImageDataGenerator, flow_from_dataframe
 from dfloader.legacy.iterator import DataFrameIterator
+
+install()  # scripts of that time call model.fit_generator
 
 __all__ = ["DataFrameIterator", "ImageDataGenerator", "flow_from_dataframe"]
