@@ -29,7 +29,7 @@ LAYERS = [
     {"tfpixels", "class_weights", "feeds"},
     {"generators"},
     {"sequence", "tfdata", "records_write"},
-    {"split", "checks", "prediction"},
+    {"split", "checks", "prediction", "migrate"},
 ]
 FRAMEWORKS = {"tensorflow", "keras", "tf_keras"}
 FRONTS = {"backend", "class_weights", "generators", "sequence"}
