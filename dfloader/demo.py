@@ -64,12 +64,11 @@ def run(task: Task, options: Options, console: Console) -> list[Result]:
     """Train and time through threads, processes and tf.data; print a table, write two pictures."""
     require_matplotlib()
     options.out.mkdir(parents=True, exist_ok=True)
-    names = _write_examples(task, options)
-    console.print(f"{task.name}: {_counts(task, names)}, {machine()}")
-    spec = _spec(task, options, names)
+    _write_examples(task, options)
+    console.print(f"{task.name} on {machine()}", soft_wrap=True)
     with _progress(console) as progress:
-        trained = _train_all(task, options, spec, names, progress)
-        speeds = _time_all(task, options, spec, progress)
+        trained = _train_all(task, options, progress)
+        speeds = _time_all(task, options, progress)
     results = [Result(name, trained[name], speeds[name]) for name in trained]
     console.print(_table(results, plain=not console.is_terminal))
     _write_comparison(task, options, results)
@@ -88,14 +87,11 @@ def reaches_floor(task: Task, results: list[Result], console: Console) -> bool:
     return not below
 
 
-def _spec(task: Task, options: Options, names: list[str]) -> dict[str, Any]:
+def _spec(task: Task, options: Options) -> dict[str, Any]:
     return {
+        **vars(task.columns),
+        "classes": task.classes,
         "batch_size": options.batch_size,
-        "directory": task.directory,
-        "x_col": task.x_col,
-        "y_col": task.y_col,
-        "class_mode": "sparse",
-        "classes": names,
         "target_size": (options.size, options.size),
         "rescale": 1 / 255,
         "seed": options.seed,
@@ -124,9 +120,8 @@ def _loaders(workers: int) -> dict[str, Callable[..., Any]]:
     }
 
 
-def _train_all(
-    task: Task, options: Options, spec: Mapping[str, Any], progress: Progress
-) -> dict[str, Training]:
+def _train_all(task: Task, options: Options, progress: Progress) -> dict[str, Training]:
+    spec = _spec(task, options)
     steps = options.epochs * -(-len(task.train) // options.batch_size)
     trained = {}
     for name, build in _loaders(options.workers).items():
@@ -137,7 +132,7 @@ def _train_all(
                 val,
                 rows=len(task.train),
                 size=options.size,
-                classes=len(spec["classes"]),
+                classes=len(task.classes),
                 epochs=options.epochs,
                 seed=options.seed,
                 step=partial(progress.advance, bar),
@@ -145,10 +140,8 @@ def _train_all(
     return trained
 
 
-def _time_all(
-    task: Task, options: Options, spec: Mapping[str, Any], progress: Progress
-) -> dict[str, Speed]:
-    frame = _timed_frame(task)
+def _time_all(task: Task, options: Options, progress: Progress) -> dict[str, Speed]:
+    frame, spec = _timed_frame(task), _spec(task, options)
     loaders = _loaders(options.workers)
     bar = progress.add_task("timing whole passes", total=len(loaders) * (options.passes + 1))
     builds = {name: partial(build, frame, spec) for name, build in loaders.items()}
@@ -162,7 +155,10 @@ def _timed_frame(task: Task) -> pd.DataFrame:
 
 def _progress(console: Console) -> Progress:
     columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
     )
     return Progress(*columns, console=console)
 
@@ -171,7 +167,10 @@ def _table(results: list[Result], plain: bool) -> Table:
     table = Table(box=None if plain else box.ROUNDED)
     table.add_column("loader")
     for head in (
-        "validation\naccuracy", "loading,\nimages/s", "training,\nimages/s", "first batch\nafter, s",
+        "validation\naccuracy",
+        "loading,\nimages/s",
+        "training,\nimages/s",
+        "first batch\nafter, s",
     ):
         table.add_column(head, justify="right")
     for result in results:
@@ -185,14 +184,13 @@ def _table(results: list[Result], plain: bool) -> Table:
     return table
 
 
-def _write_examples(task: Task, options: Options) -> list[str]:
-    """Draw some pictures as a loader gives them; return the class names it found."""
-    spec = _spec(task, options, []) | {"classes": None, "rescale": None, "dtype": "uint8"}
-    with DataFrameSequence(task.frame, **{**spec, "batch_size": EXAMPLES, "workers": 0}) as sequence:
-        images, labels = sequence[0]
-        names = [str(name) for name in sequence.class_names]
-        draw_grid(options.out / "examples.png", task.name, list(images), [names[i] for i in labels])
-        return sequence.class_names
+def _write_examples(task: Task, options: Options) -> None:
+    """Draw some pictures as a loader gives them."""
+    spec = _spec(task, options) | {"batch_size": EXAMPLES, "rescale": None, "dtype": "uint8"}
+    images, codes = DataFrameSequence(task.frame, **spec, workers=0)[0]
+    labels = [str(task.classes[code]) for code in codes]
+    title = f"{task.name}, as loaded: {options.size} x {options.size}"
+    draw_grid(options.out / "examples.png", title, list(images), labels)
 
 
 def _write_comparison(task: Task, options: Options, results: list[Result]) -> None:

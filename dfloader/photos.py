@@ -67,7 +67,9 @@ def write_photos(folder: Path, per_class: int = 60, seed: int = 0) -> pd.DataFra
     rows = [
         _write_crop(folder, name, number, cell)
         for position, name in enumerate(PICTURES)
-        for number, cell in enumerate(_crops(name, per_class, np.random.default_rng([seed, position])))
+        for number, cell in enumerate(
+            _crops(name, per_class, np.random.default_rng([seed, position]))
+        )
     ]
     return pd.DataFrame(rows, columns=["filename", "class", "split"])
 

@@ -3,7 +3,7 @@
 No pyplot: a Figure of its own needs no display and leaves no global state.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,15 +11,13 @@ from typing import Any
 
 import numpy.typing as npt
 
+from dfloader.usage import WrongUseError
+
 INSTALL = 'python -m pip install "dfloader[plot]"'
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")
 INK = "#333333"
 DPI = 120
 COLUMNS = 8  # pictures beside each other in a grid
-
-
-class MissingPlotError(Exception):
-    """matplotlib is not installed."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +38,9 @@ class Panel:
 
 
 def require_matplotlib() -> None:
-    """Raise a `MissingPlotError` that says what to install, before long work rather than after."""
+    """Raise a `WrongUseError` that says what to install, before long work rather than after."""
     if find_spec("matplotlib") is None:
-        raise MissingPlotError(f"The pictures need matplotlib, which is not installed: {INSTALL}")
+        raise WrongUseError(f"The pictures need matplotlib, which is not installed: {INSTALL}")
 
 
 def draw_comparison(
@@ -90,7 +88,9 @@ def _draw_panel(axis: Any, names: Sequence[str], panel: Panel) -> None:
     for bar, value, top in zip(bars, panel.values, tops, strict=True):
         where = (max(top, value), bar.get_y() + bar.get_height() / 2)
         text = panel.form.format(value)
-        axis.annotate(text, where, xytext=(5, 0), textcoords="offset points", va="center", color=INK)
+        axis.annotate(
+            text, where, xytext=(5, 0), textcoords="offset points", va="center", color=INK
+        )
     axis.set_yticks(range(len(names)), names)
     axis.set_title(panel.title, fontsize=10.5, color=INK, loc="left")
     axis.set_xlim(0, 1.3 * max([*tops, 1e-9]))  # room for the figures

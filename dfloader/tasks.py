@@ -2,16 +2,18 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from dfloader.errors import DataFrameError
-from dfloader.frames import FrameFileError, read_frame
+from dfloader.frame import name_rows, resolve
+from dfloader.frame_files import read_frame
 from dfloader.photos import write_photos
-
-Rows = npt.NDArray[np.bool_]
+from dfloader.spec import FrameSpec
+from dfloader.usage import WrongUseError
 
 FLOOR = 0.95  # validation accuracy that the built-in sets reach through every loader
 SHARE = 0.2  # of the rows of each class, for validation, where the frame does not say
@@ -26,19 +28,17 @@ class Task:
     Attributes:
         name: how to call it in a title.
         frame: every row.
+        columns: which columns are meant, and where relative paths start.
+        classes: their names, in order.
         validates: for each row, whether it validates; the others are trained on.
-        directory: where relative paths start.
-        x_col: the column of paths; None: found by its name.
-        y_col: the column of labels; None: found by its name.
         floor: the validation accuracy it must reach, if there is one.
     """
 
     name: str
     frame: pd.DataFrame
-    validates: Rows
-    directory: Path
-    x_col: str | None = None
-    y_col: str | None = None
+    columns: FrameSpec
+    classes: list[Any]
+    validates: npt.NDArray[np.bool_]
     floor: float | None = None
 
     @property
@@ -57,10 +57,10 @@ def sample_task() -> Task:
     places = [Path.cwd(), Path(__file__).resolve().parent.parent]
     for place in places:
         if (place / SAMPLE).is_file():
-            frame = read_frame(place / SAMPLE)
-            return Task("sample_data", frame, given(frame), (place / SAMPLE).parent, floor=FLOOR)
+            columns = FrameSpec(directory=(place / SAMPLE).parent, class_mode="sparse")
+            return make_task("sample_data", read_frame(place / SAMPLE), columns, 0, FLOOR)
     looked = " nor in ".join(str(place) for place in dict.fromkeys(places))
-    raise FrameFileError(
+    raise WrongUseError(
         f"There is no {SAMPLE} in {looked}. Run this in the project's root, "
         "or try `dfloader demo --photos` or `dfloader demo FRAME`, which need no sample_data."
     )
@@ -69,58 +69,76 @@ def sample_task() -> Task:
 def photos_task(folder: Path, seed: int) -> Task:
     """Photographs cut into a folder, labelled by the picture they come from."""
     frame = write_photos(folder, seed=seed)
-    return Task("photographs", frame, given(frame), folder, floor=FLOOR)
+    return make_task(
+        "photographs", frame, FrameSpec(directory=folder, class_mode="sparse"), 0, FLOOR
+    )
 
 
 def frame_task(
     path: Path, *, directory: Path | None, x_col: str | None, y_col: str | None, seed: int
 ) -> Task:
-    """The user's own frame: split as its column `split` says, or else at random by class."""
-    frame = read_frame(path)
-    validates = given(frame) if SPLIT in frame else drawn(frame, _target(frame, y_col), seed)
-    return Task(path.name, frame, validates, directory or path.parent, x_col, y_col)
+    """The user's own frame."""
+    columns = FrameSpec(
+        directory=directory or path.parent, x_col=x_col, y_col=y_col, class_mode="sparse"
+    )
+    return make_task(path.name, read_frame(path), columns, seed)
 
 
-def given(frame: pd.DataFrame) -> Rows:
+def make_task(
+    name: str, frame: pd.DataFrame, columns: FrameSpec, seed: int, floor: float | None = None
+) -> Task:
+    """Split a frame as its column `split` says, or else at random by class.
+
+    Raises:
+        DataFrameError: the frame cannot be read as `columns` says, or cannot be split.
+    """
+    target = resolve(frame, columns).target
+    assert target is not None and target.encoder is not None
+    classes = list(target.encoder.class_names)
+    if len(classes) < 2:
+        raise DataFrameError(
+            f"Every row is of the class {classes[0]!r}.", hint="A classifier needs two or more."
+        )
+    validates = given_split(frame) if SPLIT in frame else drawn_split(target.values, seed)
+    return Task(name, frame, columns, classes, validates, floor)
+
+
+def given_split(frame: pd.DataFrame) -> npt.NDArray[np.bool_]:
     """Read the column `split`: which rows say `val`, where the others say `train`."""
-    split = frame[SPLIT]
-    _no_other_words(split)
-    validates: Rows = (split == "val").to_numpy(dtype=bool)
-    if validates.all() or not validates.any():
-        raise DataFrameError(
-            f"Column {SPLIT!r} says {'val' if validates.any() else 'train'!r} in every row.",
-            column=SPLIT,
-            hint="Both 'train' and 'val' are needed; without the column a fifth of the rows "
-            "is drawn.",
-        )
-    return validates
-
-
-def drawn(frame: pd.DataFrame, target: str, seed: int) -> Rows:
-    """Draw a fifth of the rows of each class; the same seed draws the same rows."""
-    order = np.random.default_rng(seed).permutation(len(frame))
-    shuffled = frame[target].iloc[order]
-    by_class = shuffled.groupby(shuffled.to_numpy())
-    counts = by_class.transform("size").to_numpy()
-    validates = np.zeros(len(frame), dtype=bool)
-    validates[order] = by_class.cumcount().to_numpy() < np.floor(SHARE * counts + 0.5)
-    if not validates.any():
-        raise DataFrameError(
-            f"Column {target!r} has no class of 3 rows or more.",
-            column=target,
-            hint="A fifth of such a class is no row: say 'train' or 'val' in a column 'split'.",
-        )
-    return validates
-
-
-def _no_other_words(split: "pd.Series[str]") -> None:
-    other = np.flatnonzero(~split.isin(["train", "val"]))
+    other = np.flatnonzero(~frame[SPLIT].isin(["train", "val"]))
     if len(other):
-        shown = ", ".join(str(row) for row in other[:5]) + (", ..." if len(other) > 5 else "")
         raise DataFrameError(
-            f"Column {SPLIT!r} says {split.iloc[other[0]]!r} in row {other[0]}, and neither "
-            f"'train' nor 'val' in {len(other)} rows ({shown}).",
+            f"Column {SPLIT!r} says neither 'train' nor 'val' but "
+            f"{frame[SPLIT].iloc[other[0]]!r} ({name_rows(frame, other.tolist())}).",
             column=SPLIT,
             rows=other[:5].tolist(),
-            hint="Say one of the two, and leave out rows of neither.",
+            hint="Say one of the two, and take rows of neither out of the frame.",
         )
+    validates: npt.NDArray[np.bool_] = (frame[SPLIT] == "val").to_numpy(dtype=bool)
+    if validates.all() or not validates.any():
+        raise DataFrameError(
+            f"Column {SPLIT!r} says {frame[SPLIT].iloc[0]!r} in every row.",
+            column=SPLIT,
+            hint="Say 'train' and 'val', or drop the column: then a fifth is drawn.",
+        )
+    return validates
+
+
+def drawn_split(codes: npt.NDArray[np.int32], seed: int) -> npt.NDArray[np.bool_]:
+    """Draw a fifth of the rows of each class; the same seed draws the same rows.
+
+    Args:
+        codes: the class number of each row.
+        seed: of the draw.
+    """
+    order = np.random.default_rng(seed).permutation(len(codes))
+    validates = np.zeros(len(codes), dtype=bool)
+    for code in np.unique(codes):
+        rows = order[codes[order] == code]
+        validates[rows[: int(SHARE * len(rows) + 0.5)]] = True
+    if not validates.any():
+        raise DataFrameError(
+            "No class has 3 rows or more, and a fifth of less is no row to validate on.",
+            hint="Say 'train' or 'val' in a column 'split'.",
+        )
+    return validates

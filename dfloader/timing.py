@@ -49,7 +49,9 @@ def measure(
         passes: how many passes of each loader are counted, at least 1.
         done: called after every pass, `len(builds) * (passes + 1)` times in all.
     """
-    waits = {name: median(_first_batch(build) for _ in range(BUILDS)) for name, build in builds.items()}
+    waits = {
+        name: median(_first_batch(build) for _ in range(BUILDS)) for name, build in builds.items()
+    }
     seconds: dict[str, list[float]] = {name: [] for name in builds}
     with ExitStack() as stack:
         loaders = {name: stack.enter_context(build()) for name, build in builds.items()}

@@ -1,4 +1,4 @@
-"""A small network to try loaders on. Imports TensorFlow's Keras, whichever that is."""
+"""A small network to try loaders on. Imports the Keras in use."""
 
 import time
 from collections.abc import Callable
@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-import tensorflow as tf
-
-keras = tf.keras
+from dfloader.backend import keras
 
 WIDTHS = (16, 32, 64, 64)  # filters of each halving block: 16 epochs of 64 x 64 pixels in seconds
 SMALLEST = 2 ** len(WIDTHS)  # pixels a side: every block halves

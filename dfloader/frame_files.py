@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from dfloader.usage import WrongUseError
+
 READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
     ".csv": pd.read_csv,
     ".tsv": lambda path: pd.read_csv(path, sep="\t"),
@@ -15,15 +17,11 @@ READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
 }
 
 
-class FrameFileError(Exception):
-    """The file is not there, or is not a table."""
-
-
 def read_frame(path: Path) -> pd.DataFrame:
     """Read a .csv, .tsv, .parquet, .json, .jsonl or .feather file.
 
     Raises:
-        FrameFileError: there is no such file, its ending is none of these, or it does not read.
+        WrongUseError: there is no such file, its ending is none of these, or it does not read.
 
     Example:
         >>> from pathlib import Path
@@ -31,9 +29,9 @@ def read_frame(path: Path) -> pd.DataFrame:
         True
     """
     if not path.is_file():
-        raise FrameFileError(f"There is no file {path}.")
+        raise WrongUseError(f"There is no file {path}.")
     if path.suffix.lower() not in READERS:
-        raise FrameFileError(f"{path.name} does not end in one of {', '.join(READERS)}.")
+        raise WrongUseError(f"{path.name} does not end in one of {', '.join(READERS)}.")
     return _read(path)
 
 
@@ -42,6 +40,6 @@ def _read(path: Path) -> pd.DataFrame:
         return READERS[path.suffix.lower()](path)
     except ImportError as error:
         hint = 'Parquet and Feather need pyarrow: python -m pip install "dfloader[all]".'
-        raise FrameFileError(f"{path} cannot be read. {hint}") from error
+        raise WrongUseError(f"{path} cannot be read. {hint}") from error
     except (ValueError, OSError) as error:
-        raise FrameFileError(f"{path} cannot be read as {path.suffix}: {error}") from error
+        raise WrongUseError(f"{path} cannot be read as {path.suffix}: {error}") from error

@@ -1,0 +1,152 @@
+"""The command line. Imports nothing heavy until a command runs.
+
+Contract:
+1. Exit status 0: good; 1: problems found; 2: wrong use.
+2. What goes wrong ends in one sentence on standard error that says the fix; `--debug` shows the
+   traceback instead.
+3. Where the output is no terminal it is plain text.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from dfloader import __version__
+from dfloader.errors import DataFrameError, DecodeError
+from dfloader.usage import WrongUseError
+
+if TYPE_CHECKING:
+    from dfloader.tasks import Task
+
+PROBLEMS = 1
+WRONG_USE = 2
+
+app = typer.Typer(
+    name="dfloader",
+    help="Train image models from a DataFrame of paths and labels.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Frame = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[FRAME]",
+        help="Your own .csv, .tsv, .parquet, .json, .jsonl or .feather file, with a column of "
+        "image paths and one of labels. Left out: sample_data.",
+    ),
+]
+Directory = Annotated[
+    Path | None,
+    typer.Option(help="Where relative paths in FRAME start. Left out: FRAME's own folder."),
+]
+XCol = Annotated[str | None, typer.Option("--x-col", help="The column of paths, if not filename.")]
+YCol = Annotated[str | None, typer.Option("--y-col", help="The column of labels, if not class.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"dfloader {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def demo(
+    frame: Frame = None,
+    photos: Annotated[
+        bool, typer.Option("--photos", help="Real photographs, cut from scikit-image's own.")
+    ] = False,
+    directory: Directory = None,
+    x_col: XCol = None,
+    y_col: YCol = None,
+    epochs: Annotated[int, typer.Option(min=1, help="How often to see the training rows.")] = 16,
+    size: Annotated[int, typer.Option(min=16, help="Height and width in pixels.")] = 64,
+    batch_size: Annotated[int, typer.Option(min=1, help="Rows in a batch.")] = 32,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Threads, or processes. Left out: one for each core.")
+    ] = None,
+    passes: Annotated[int, typer.Option(min=1, help="Timed passes through each loader.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Of order, weights and split.")] = 0,
+    out: Annotated[Path, typer.Option(help="The folder for the two pictures.")] = Path(),
+    debug: Debug = False,
+) -> None:
+    """Train a small network through threads, processes and tf.data, and compare them.
+
+    Without FRAME it learns the shapes in sample_data. Where FRAME has a column split, its rows
+    say train or val; else a fifth of each class validates. Writes comparison.png and
+    examples.png. Exit status 1: a built-in set stayed below its accuracy.
+    """
+    if frame is not None and photos:
+        raise typer.BadParameter("Give FRAME or --photos, not both.")
+    if frame is None and (directory or x_col or y_col):
+        raise typer.BadParameter("--directory, --x-col and --y-col say how FRAME is read: name it.")
+    with _errors_explained(debug):
+        _quieten_tensorflow()
+        from dfloader.demo import Options, reaches_floor, run  # loads TensorFlow
+        from dfloader.timing import cores
+
+        options = Options(out, epochs, size, batch_size, workers or cores(), passes, seed)
+        console = Console()
+        with TemporaryDirectory() as folder:
+            task = _task(frame, photos, Path(folder), directory, x_col, y_col, seed)
+            results = run(task, options, console)
+        good = reaches_floor(task, results, console)
+    raise typer.Exit(0 if good else PROBLEMS)
+
+
+def _task(
+    frame: Path | None,
+    photos: bool,
+    folder: Path,
+    directory: Path | None,
+    x_col: str | None,
+    y_col: str | None,
+    seed: int,
+) -> "Task":
+    from dfloader.tasks import frame_task, photos_task, sample_task  # loads pandas
+
+    if frame is not None:
+        return frame_task(frame, directory=directory, x_col=x_col, y_col=y_col, seed=seed)
+    return photos_task(folder, seed) if photos else sample_task()
+
+
+@contextmanager
+def _errors_explained(debug: bool) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if debug:
+            raise
+        raise typer.Exit(_explain(error)) from error
+
+
+def _explain(error: Exception) -> int:
+    """Print an error in a sentence; return the exit status."""
+    known = isinstance(error, (DataFrameError, DecodeError, WrongUseError))
+    name = "" if known else f"{type(error).__name__}: "
+    typer.echo(f"Error: {name}{error}", err=True)
+    if not known:
+        typer.echo("That is not foreseen: --debug shows the traceback.", err=True)
+    return WRONG_USE if isinstance(error, WrongUseError) else PROBLEMS
+
+
+def _quieten_tensorflow() -> None:
+    # It reports a missing GPU as an error; whoever wants its log sets the variable to 0.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
