@@ -102,8 +102,9 @@ def _spec(task: Task, options: Options) -> dict[str, Any]:
 def _sequence(
     frame: pd.DataFrame, spec: Mapping[str, Any], workers: int, use_multiprocessing: bool
 ) -> Iterator[Any]:
-    pool = {"workers": workers, "use_multiprocessing": use_multiprocessing}
-    with DataFrameSequence(frame, **spec, **pool) as sequence:
+    with DataFrameSequence(
+        frame, workers=workers, use_multiprocessing=use_multiprocessing, **spec
+    ) as sequence:
         yield sequence
 
 

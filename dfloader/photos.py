@@ -7,6 +7,7 @@ May import NumPy, pandas, imageio and scikit-image.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,7 @@ def _crop(cell: Cell, rng: np.random.Generator) -> Cell:
 
 def _bounds(length: int) -> list[tuple[int, int]]:
     edges = np.linspace(0, length, length // CELL + 1).astype(int).tolist()
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise(edges))
 
 
 def _split(row: int, column: int) -> str:
