@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from dfloader.plots import Panel, draw_comparison, draw_grid, require_matplotlib
@@ -24,7 +24,9 @@ from dfloader.tfdata import to_tf_dataset
 from dfloader.timing import Speed, machine, measure
 from dfloader.training import Training, train
 
-LONG_PASS = 3000  # rows: a timed pass has at least this many, so that it lasts some tenths of a second
+LONG_PASS = (
+    3000  # rows: a timed pass has at least this many, so that it lasts some tenths of a second
+)
 EXAMPLES = 32
 
 
@@ -126,7 +128,7 @@ def _train_all(task: Task, options: Options, progress: Progress) -> dict[str, Tr
     steps = options.epochs * -(-len(task.train) // options.batch_size)
     trained = {}
     for name, build in _loaders(options.workers).items():
-        bar = progress.add_task(f"training through {name}", total=steps)
+        bar = _begin(progress, f"training through {name}", steps)
         with build(task.train, spec) as batches, build(task.val, {**spec, "shuffle": False}) as val:
             trained[name] = train(
                 batches,
@@ -144,7 +146,7 @@ def _train_all(task: Task, options: Options, progress: Progress) -> dict[str, Tr
 def _time_all(task: Task, options: Options, progress: Progress) -> dict[str, Speed]:
     frame, spec = _timed_frame(task), _spec(task, options)
     loaders = _loaders(options.workers)
-    bar = progress.add_task("timing whole passes", total=len(loaders) * (options.passes + 1))
+    bar = _begin(progress, "timing whole passes", len(loaders) * (options.passes + 1))
     builds = {name: partial(build, frame, spec) for name, build in loaders.items()}
     return measure(builds, len(frame), options.passes, partial(progress.advance, bar))
 
@@ -155,13 +157,17 @@ def _timed_frame(task: Task) -> pd.DataFrame:
 
 
 def _progress(console: Console) -> Progress:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    return Progress(
+        *columns, TimeElapsedColumn(), console=console, disable=not console.is_terminal
     )
-    return Progress(*columns, console=console)
+
+
+def _begin(progress: Progress, what: str, total: int) -> TaskID:
+    """Start a bar, or say what begins where bars cannot be drawn."""
+    if progress.disable:
+        progress.console.print(f"{what} ...")
+    return progress.add_task(what, total=total)
 
 
 def _table(results: list[Result], plain: bool) -> Table:
@@ -171,7 +177,7 @@ def _table(results: list[Result], plain: bool) -> Table:
         "validation\naccuracy",
         "loading,\nimages/s",
         "training,\nimages/s",
-        "first batch\nafter, s",
+        "seconds to\nfirst batch",
     ):
         table.add_column(head, justify="right")
     for result in results:
@@ -204,7 +210,7 @@ def _write_comparison(task: Task, options: Options, results: list[Result]) -> No
             [(min(speed.passes), max(speed.passes)) for speed in speeds],
         ),
         Panel("training, images/s", [training.images_per_second for training in trainings]),
-        Panel("first batch after, s", [speed.first_batch for speed in speeds], form="{:.2f}"),
+        Panel("seconds to first batch", [speed.first_batch for speed in speeds], form="{:.2f}"),
         Panel("validation accuracy", [each.accuracy for each in trainings], form="{:.3f}"),
     ]
     names = [result.loader for result in results]

@@ -47,7 +47,7 @@ def draw_comparison(
     path: Path, title: str, note: str, names: Sequence[str], panels: Sequence[Panel]
 ) -> None:
     """Write horizontal bars, one panel a measure, one bar a loader, with the figures on them."""
-    figure = _figure(3.1 * len(panels) + 1.6, 0.55 * len(names) + 1.9)
+    figure = _figure(2.6 * len(panels) + 1.2, 0.5 * len(names) + 1.6)
     figure.suptitle(title, x=0.01, ha="left", fontsize=13, fontweight="bold", color=INK)
     figure.supxlabel(note, x=0.01, ha="left", fontsize=8.5, color="#666666")
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]

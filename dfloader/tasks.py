@@ -13,6 +13,7 @@ from dfloader.frame import name_rows, resolve
 from dfloader.frame_files import read_frame
 from dfloader.photos import write_photos
 from dfloader.spec import FrameSpec
+from dfloader.table import Target
 from dfloader.usage import WrongUseError
 
 FLOOR = 0.95  # validation accuracy that the built-in sets reach through every loader
@@ -93,7 +94,7 @@ def make_task(
         DataFrameError: the frame cannot be read as `columns` says, or cannot be split.
     """
     target = resolve(frame, columns).target
-    assert target is not None and target.encoder is not None
+    assert isinstance(target, Target) and target.encoder is not None  # class_mode is sparse
     classes = list(target.encoder.class_names)
     if len(classes) < 2:
         raise DataFrameError(
