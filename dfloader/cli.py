@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from dfloader import __version__
+import dfloader
 from dfloader.errors import DataFrameError, DecodeError
 from dfloader.usage import WrongUseError
 
@@ -63,7 +63,7 @@ def root(
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
 ) -> None:
     if version:
-        typer.echo(f"dfloader {__version__}")
+        typer.echo(f"dfloader {dfloader.__version__}")
         raise typer.Exit
 
 

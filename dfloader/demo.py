@@ -14,7 +14,14 @@ from typing import Any
 import pandas as pd
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.table import Table
 
 from dfloader.plots import Panel, draw_comparison, draw_grid, require_matplotlib
@@ -158,9 +165,7 @@ def _timed_frame(task: Task) -> pd.DataFrame:
 
 def _progress(console: Console) -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    return Progress(
-        *columns, TimeElapsedColumn(), console=console, disable=not console.is_terminal
-    )
+    return Progress(*columns, TimeElapsedColumn(), console=console, disable=not console.is_terminal)
 
 
 def _begin(progress: Progress, what: str, total: int) -> TaskID:

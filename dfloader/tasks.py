@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dfloader.columns import name_rows
 from dfloader.errors import DataFrameError
-from dfloader.frame import name_rows, resolve
+from dfloader.frame import resolve
 from dfloader.frame_files import read_frame
 from dfloader.photos import write_photos
 from dfloader.spec import FrameSpec
@@ -100,7 +101,8 @@ def make_task(
         raise DataFrameError(
             f"Every row is of the class {classes[0]!r}.", hint="A classifier needs two or more."
         )
-    validates = given_split(frame) if SPLIT in frame else drawn_split(target.values, seed)
+    codes = target.take(np.arange(len(frame)))
+    validates = given_split(frame) if SPLIT in frame else drawn_split(codes, seed)
     return Task(name, frame, columns, classes, validates, floor)
 
 
