@@ -30,6 +30,11 @@ LAYERS = [
     {"generators"},
     {"sequence", "tfdata", "records_write"},
     {"split", "checks", "prediction", "migrate"},
+    {"photos", "timing", "training", "usage"},
+    {"frame_files", "plots"},
+    {"tasks"},
+    {"demo"},
+    {"cli"},
 ]
 FRAMEWORKS = {"tensorflow", "keras", "tf_keras"}
 FRONTS = {"backend", "class_weights", "generators", "sequence"}
@@ -39,10 +44,12 @@ GIVES_FRAMES = {
     *("failures", "sequence", "tfdata", "split", "checks", "prediction", "records_write"),
 }
 FRAME_WORDS = {"iloc", "loc", "iat", "isna", "dtypes", "to_numpy", "itertuples", "iterrows"}
+GIVES_FRAMES |= {"photos", "frame_files", "tasks", "demo"}
 DECODERS = {"simplejpeg", "imageio", "imagecodecs", "PIL", "tifffile"}
 MAY_DECODE = {
     "decode": DECODERS,
     "encode": {"imagecodecs"},
+    "photos": {"imageio"},  # writes files
     "render": {"PIL"},  # Pillow's antialiased filters
 }
 
