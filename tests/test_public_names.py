@@ -20,6 +20,7 @@ NAMES = [
     "flow_from_dataframe",
     "predict_generator",
     "to_tf_dataset",
+    "write_tfrecords",
 ]
 HEAVY = {"tensorflow", "keras", "tf_keras", "pandas"}
 
