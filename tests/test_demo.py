@@ -31,7 +31,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     frame["photo"] = "images/" + frame["photo"]
     frame.to_csv(folder / "mine.csv", index=False)
     words = f"--x-col photo --y-col kind --epochs 1 --passes 1 --size 32 --out {folder}".split()
-    result = CliRunner().invoke(app, ["demo", str(folder / "mine.csv"), *words, "--debug"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dfloader.demo.LONG_PASS", 1)
+        result = CliRunner().invoke(app, ["demo", str(folder / "mine.csv"), *words, "--debug"])
     assert result.exit_code == 0, result.output
     return result.stdout, folder
 
