@@ -31,9 +31,7 @@ from dfloader.tfdata import to_tf_dataset
 from dfloader.timing import Speed, machine, measure
 from dfloader.training import Training, train
 
-LONG_PASS = (
-    3000  # rows: a timed pass has at least this many, so that it lasts some tenths of a second
-)
+LONG_PASS = 3000  # rows: a timed pass has at least this many, so as to last half a second
 EXAMPLES = 32
 
 
