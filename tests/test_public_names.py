@@ -15,10 +15,13 @@ NAMES = [
     "DataFrameSequence",
     "DecodeError",
     "LabelEncoder",
+    "check",
     "evaluate_generator",
     "fit_generator",
     "flow_from_dataframe",
+    "predict",
     "predict_generator",
+    "split_dataframe",
     "to_tf_dataset",
     "write_tfrecords",
 ]
