@@ -194,6 +194,18 @@ class DataFrameSequence(Sequence):
         twin._failures = Failures()
         return twin
 
+    def to_tf_dataset(self, **options: Any) -> Any:
+        """Give the same batches, from this epoch on, as a `tf.data.Dataset`.
+
+        Args:
+            **options: num_parallel_calls, prefetch, deterministic and repeat, as for the function
+                `to_tf_dataset`.
+        """
+        # Only here: TensorFlow takes seconds to import, and Keras may run without it.
+        from dfloader.tfdata import dataset
+
+        return dataset(self._loader, first_epoch=self.epoch, **options)
+
     def close(self) -> None:
         """Stop the workers; the sequence can still be used, and starts new ones."""
         with self._lock:

@@ -27,7 +27,8 @@ LAYERS = [
     {"processes"},
     {"workers", "tfheader", "tfmap"},
     {"tfpixels"},
-    {"sequence", "tfdata", "records_write"},
+    {"tfdata", "records_write"},
+    {"sequence"},
     {"split", "checks", "prediction"},
 ]
 FRAMEWORKS = {"tensorflow", "keras", "tf_keras"}
