@@ -38,6 +38,12 @@ class DataFrameSequence(Sequence):
         DataFrameError: the frame is wrong.
         TypeError: a keyword is unknown.
 
+    Note:
+        With ``fit(steps_per_epoch=k)`` Keras 3 goes through the batches in portions of k, and where
+        k does not divide their number ends each pass with a short epoch and a warning.
+        ``samples_per_epoch=k * batch_size`` makes epochs of one length that go on where the last
+        stopped.
+
     Example:
         >>> import pandas as pd
         >>> df = pd.read_csv("sample_data/labels.csv")
