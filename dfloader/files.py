@@ -14,6 +14,9 @@ _FEW = 16
 # Listings wait for the disk or the network, so more threads than cores pay.
 _THREADS = 16
 
+# What names without one most often lack.
+_SUFFIXES = (".jpg", ".jpeg", ".png", ".JPG", ".tif", ".webp")
+
 Rows = npt.NDArray[np.int64]
 
 
@@ -28,6 +31,21 @@ def missing(source: Source, rows: Rows) -> Rows:
     with ThreadPoolExecutor(_THREADS, "dfloader-files") as pool:
         found = pool.map(_missing_in, folders, folders.values())
         return np.array(sorted(row for part in found for row in part), np.int64)
+
+
+def advice(path: str) -> str:
+    """Say what may be wrong with a path that is no file, and what to do."""
+    folder = os.path.dirname(path) or "."  # noqa: PTH120
+    if not os.path.isdir(folder):  # noqa: PTH112
+        return f"There is no folder {folder!r}: say where relative paths start with directory=."
+    if os.path.isdir(path):  # noqa: PTH112
+        return "The first is a folder: the column must name files."
+    for suffix in _SUFFIXES:
+        if os.path.isfile(path + suffix):  # noqa: PTH113
+            return (
+                f"With {suffix!r} at its end the first exists: add it, as df[column] + {suffix!r}."
+            )
+    return "Say where relative paths start with directory=, or take those rows out."
 
 
 def _missing_in(folder: bytes, entries: list[tuple[bytes, int]]) -> list[int]:

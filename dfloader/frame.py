@@ -24,7 +24,7 @@ from dfloader.columns import (
     to_pandas,
 )
 from dfloader.errors import DataFrameError
-from dfloader.files import missing
+from dfloader.files import advice, missing
 from dfloader.packed import pack
 from dfloader.source import Source, is_address
 from dfloader.spec import FrameSpec
@@ -198,5 +198,5 @@ def _check_files(df: pd.DataFrame, source: Source, kept: Any) -> None:
         column=source.column,
         rows=bad[:SHOWN_ROWS].tolist(),
         path=source.path(int(bad[0])),
-        hint="Say where relative paths start with directory=, or take those rows out.",
+        hint=advice(source.path(int(bad[0])) or ""),
     )

@@ -6,8 +6,8 @@ import sys
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from types import ModuleType
@@ -52,7 +52,7 @@ class Worker:
             name="dfloader-worker",
             daemon=True,
         )
-        with theirs, nullcontext() if method == "fork" else hidden_main():
+        with theirs, _START[method]():
             self.process.start()
 
     @property
@@ -157,6 +157,30 @@ def hidden_main() -> Iterator[None]:
             yield
         finally:
             sys.modules["__main__"] = main
+
+
+@contextmanager
+def _spawning() -> Iterator[None]:
+    """Keep Ctrl-C from a worker that still imports; `serve` ignores it from then on.
+
+    Not with forkserver: the server would keep it from all its children, and they are not all ours.
+    """
+    with hidden_main():
+        if not hasattr(signal, "pthread_sigmask"):  # Windows
+            yield
+            return
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+_START: dict[str, Callable[[], AbstractContextManager[None]]] = {
+    "forkserver": hidden_main,
+    "spawn": _spawning,
+    "fork": nullcontext,
+}
 
 
 def _context(method: str) -> BaseContext:

@@ -41,6 +41,12 @@ class DataFrameSequence(Sequence):
         DataFrameError: the frame is wrong.
         TypeError: a keyword is unknown.
 
+    Note:
+        With ``fit(steps_per_epoch=k)`` Keras 3 goes through the batches in portions of k, and where
+        k does not divide their number ends each pass with a short epoch and a warning.
+        ``samples_per_epoch=k * batch_size`` makes epochs of one length that go on where the last
+        stopped.
+
     Example:
         >>> import pandas as pd
         >>> df = pd.read_csv("sample_data/labels.csv")
@@ -196,6 +202,18 @@ class DataFrameSequence(Sequence):
         twin._position = Position()
         twin._failures = Failures()
         return twin
+
+    def to_tf_dataset(self, **options: Any) -> Any:
+        """Give the same batches, from this epoch on, as a `tf.data.Dataset`.
+
+        Args:
+            **options: num_parallel_calls, prefetch, deterministic and repeat, as for the function
+                `to_tf_dataset`.
+        """
+        # Only here: TensorFlow takes seconds to import, and Keras may run without it.
+        from dfloader.tfdata import dataset
+
+        return dataset(self._loader, first_epoch=self.epoch, **options)
 
     def close(self) -> None:
         """Stop the workers; the sequence can still be used, and starts new ones."""

@@ -33,7 +33,7 @@ from dfloader.tfmap import flat_mapped, mapped
 from dfloader.tfpixels import check_supported, picture
 
 _CHUNK_ROWS = 1024
-# Batches in work at once: enough that one ends while others go on, few enough to fit into memory.
+# Batches in work at once: one can end while another goes on, and many cores need no more memory.
 _BATCHES_IN_WORK = 2
 
 
@@ -56,7 +56,8 @@ def to_tf_dataset(
         df: the frame.
         batch_size: rows in a batch, which `distribute_datasets_from_function` gives to one replica
             and `experimental_distribute_dataset` splits between the replicas.
-        num_parallel_calls: images in work at once; None: one for each core this process may use.
+        num_parallel_calls: images of a batch in work at once, for each of the two batches in work;
+            None: one for each core that this process may use.
         prefetch: batches kept ready.
         deterministic: keep the plan's order; False may be faster and gives another one.
         repeat: never end; epoch follows epoch.
@@ -80,25 +81,43 @@ def to_tf_dataset(
     """
     said = parse(batch_size, _sharded(spec, input_context), fresh_seed=fresh_seed())
     loader = prepare(resolve(df, said.frame), said)
-    calls = num_parallel_calls or len(os.sched_getaffinity(0))
     return dataset(
-        loader, calls=calls, prefetch=prefetch, deterministic=deterministic, repeat=repeat
+        loader,
+        num_parallel_calls=num_parallel_calls,
+        prefetch=prefetch,
+        deterministic=deterministic,
+        repeat=repeat,
     )
 
 
 def dataset(
-    loader: Loader, *, calls: int, prefetch: int, deterministic: bool, repeat: bool
+    loader: Loader,
+    *,
+    num_parallel_calls: int | None = None,
+    prefetch: int = 2,
+    deterministic: bool = True,
+    repeat: bool = False,
+    first_epoch: int = 0,
 ) -> "FrameDataset":
     """Build the pipeline of a loader.
+
+    Args:
+        loader: what a batch is.
+        num_parallel_calls: as all that follow, what it is for `to_tf_dataset`.
+        prefetch: likewise.
+        deterministic: likewise.
+        repeat: likewise.
+        first_epoch: of the first pass.
 
     Raises:
         ValueError: it asks for what only `DataFrameSequence` does.
     """
     check_supported(loader)
     failures = Failures()
+    calls = num_parallel_calls or len(os.sched_getaffinity(0))
     batches = min(calls, _BATCHES_IN_WORK)
-    load = _Batches(loader, failures, images_in_work=-(-calls // batches))
-    ds = flat_mapped(_epochs(repeat), lambda epoch: _planned(loader, epoch))
+    load = _Batches(loader, failures, images_in_work=calls)
+    ds = flat_mapped(_epochs(first_epoch, repeat), lambda epoch: _planned(loader, epoch))
     ds = mapped(ds, load, calls=batches, deterministic=deterministic)
     if loader.image.on_error == "skip":
         ds = ds.concatenate(_end(failures, ds))
@@ -147,9 +166,9 @@ def _sharded(spec: dict[str, Any], context: "tf.distribute.InputContext | None")
     return {**spec, "shard": (context.input_pipeline_id, context.num_input_pipelines)}
 
 
-def _epochs(repeat: bool) -> "tf.data.Dataset":
+def _epochs(first: int, repeat: bool) -> "tf.data.Dataset":
     """Give the number of a pass when it is first read; then, with `repeat`, those after it."""
-    count = itertools.count()
+    count = itertools.count(first)
 
     begin = _in_python(lambda _: next(count), tf.TensorSpec((), tf.int64))
     passes = tf.data.Dataset.from_tensors(0)

@@ -20,7 +20,7 @@ from dfloader.shared import Block, allocate
 _RESERVE = 2  # slots that stay in work whatever a user keeps: one that fills, one that follows
 _BEYOND_QUEUE = 4  # batches that exist besides those waiting: in work, at the model, in TensorFlow
 _RING_BYTES = 2**30  # more slots than this holds are not made; batches are copied out of them then
-_PART = 4  # rows that a process takes at once: an answer costs a tenth of a millisecond
+_PART = 4  # rows that a worker takes at once, at most: to take them costs a tenth of a row
 
 _START_METHODS = ("forkserver", "spawn", "fork")
 
@@ -81,10 +81,11 @@ class Engine:
         self._key = next(_keys)
         self._stop = threading.Event()
         self._pool: Pool | None = None
-        self._part = 1
         specs = loader.pixels()
         rows = len(loader.plan.rows(0, 0))
         self._batch_bytes = page_aligned(0 if specs is None else batch_bytes(specs, rows))
+        # Small parts bring the first batch early: the workers share even one.
+        self._part = max(1, min(_PART, rows // (2 * staff.workers)) if staff.workers else rows)
         self._store: Store | None = None
         if specs is not None:
             self._store = Slabs(self._batch_bytes, keep=staff.max_queue_size + _BEYOND_QUEUE)
@@ -94,8 +95,6 @@ class Engine:
             self._start(
                 ("threads", staff.workers), lambda: Pool([Here() for _ in range(staff.workers)])
             )
-        else:
-            self._part = max(1, rows)
 
     @property
     def alive(self) -> bool:
@@ -132,7 +131,6 @@ class Engine:
         return pool
 
     def _start_processes(self, staff: Staff) -> None:
-        self._part = _PART
         block = None
         if self._store is not None:
             slots = staff.max_queue_size + _BEYOND_QUEUE

@@ -73,11 +73,12 @@ def test_relative_paths_start_from_directory(df: pd.DataFrame) -> None:
     assert problems(check(relative, x_col="picture"))[0] == "does not exist"
 
 
-def test_u031_content_decides_not_the_extension(tmp_path: Path) -> None:
+def test_u031_u032_content_decides_not_the_extension(tmp_path: Path) -> None:
     Image.new("RGB", (4, 4)).save(tmp_path / "a.webp")
     Image.new("L", (4, 4)).save(tmp_path / "b.gif")
     (tmp_path / "a.webp").rename(tmp_path / "a.jpg")
-    df = pd.DataFrame({"filename": ["a.jpg", "b.gif"]})
+    Image.new("L", (4, 4)).save(tmp_path / "noextpng", "PNG")
+    df = pd.DataFrame({"filename": ["a.jpg", "b.gif", "noextpng"]})
     assert len(check(df, directory=tmp_path, decode=True)) == 0
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dfloader import files
-from dfloader.files import missing
+from dfloader.files import advice, missing
 from dfloader.packed import pack
 from dfloader.source import Source
 
@@ -87,3 +87,11 @@ def test_a_name_that_the_listing_spells_otherwise_is_asked_for(
     monkeypatch.setattr(files, "_FEW", 0)
     monkeypatch.setattr(os.path, "isfile", lambda path: path.lower().endswith(b"a.png"))
     assert missing_of([str(tmp_path / "A.PNG"), str(tmp_path / "b.png")]) == [1]
+
+
+def test_u024_u025_advice_says_why_a_path_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "0001.png").touch()
+    assert advice(str(tmp_path / "no" / "a.png")).startswith(f"There is no folder '{tmp_path}/no'")
+    assert "is a folder" in advice(str(tmp_path))
+    assert "add it, as df[column] + '.png'" in advice(str(tmp_path / "0001"))
+    assert "directory=" in advice(str(tmp_path / "0002.png"))

@@ -73,7 +73,7 @@ def rows_of(df: pd.DataFrame, **spec: Any) -> DataFrameSequence:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_u071_steps_that_divide_the_batches_go_through_every_row_once(
+def test_u071_u073_steps_that_divide_the_batches_go_through_every_row_once(
     df: pd.DataFrame, workers: int
 ) -> None:
     with rows_of(df.head(16), workers=workers) as seq:
@@ -114,7 +114,7 @@ def test_u071_a_repeated_dataset_takes_any_number_of_steps(df: pd.DataFrame) -> 
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_u077_every_epoch_of_fit_has_every_row_once_in_its_own_order(
+def test_u066_u069_u077_every_epoch_of_fit_has_every_row_once_in_its_own_order(
     df: pd.DataFrame, workers: int
 ) -> None:
     with rows_of(df, workers=workers) as seq:
@@ -316,3 +316,8 @@ def test_a_balanced_sampler_in_fit(df: pd.DataFrame) -> None:
         shares = [batch[1].mean() for batch in seq]
         assert len(constant(1).fit(seq, verbose=0).history["loss"]) == 1
     assert np.mean(shares) == pytest.approx(0.5, abs=0.06)
+
+
+def test_u023_a_sequence_is_the_dataset_of_the_keras_in_use(df: pd.DataFrame) -> None:
+    with rows_of(df) as seq:
+        assert isinstance(seq, keras.utils.PyDataset)

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from dfloader import Augment, DataFrameSequence, split_dataframe, to_tf_dataset
+from dfloader.source import Source
 
 NAMES = ["b", "a", "d", "c", "g", "f", "e"]
 SPEC: dict[str, Any] = {"target_size": (4, 4), "class_mode": "raw", "y_col": "row", "seed": 3}
@@ -208,3 +209,32 @@ def test_u042_a_row_drawn_twice_in_an_epoch_is_augmented_anew(df: pd.DataFrame) 
         assert seq.rows(0).tolist() == [5, 5, 5, 5]
         x = seq[0]
     assert len(set(x[:, 0, 0, 0].tolist())) == 4
+
+
+@pytest.mark.parametrize("ahead", [1, 3])
+def test_u079_no_more_is_loaded_ahead_than_was_said(
+    df: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, ahead: int
+) -> None:
+    read: list[int] = []
+    take = Source.read
+
+    def noted(source: Source, row: int) -> bytes:
+        read.append(row)
+        return take(source, row)
+
+    monkeypatch.setattr(Source, "read", noted)
+    many = pd.concat([df] * 10, ignore_index=True)
+    with sequence(many, 1, workers=1, max_queue_size=ahead, shuffle=False) as seq:
+        batches = iter(seq)
+        for taken in range(1, 20):
+            next(batches)
+            assert max(read) < taken + ahead
+        batches.close()  # type: ignore[attr-defined]
+
+
+def test_u068_batches_do_not_depend_on_when_an_epoch_begins(df: pd.DataFrame) -> None:
+    """Threads may ask for batches of an epoch before and after it is said to begin."""
+    seq = sequence(df)
+    before = rows_of(seq[i] for i in range(3))
+    seq.on_epoch_begin()
+    assert rows_of(seq[i] for i in range(3)) == before

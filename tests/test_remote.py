@@ -43,7 +43,7 @@ def stored(df: pd.DataFrame) -> Iterator[pd.DataFrame]:
     files.rm("/bucket", recursive=True)
 
 
-def test_addresses_give_what_local_files_give(df: pd.DataFrame, stored: pd.DataFrame) -> None:
+def test_u036_addresses_give_what_local_files_give(df: pd.DataFrame, stored: pd.DataFrame) -> None:
     assert np.array_equal(images(stored), images(df))
 
 
@@ -61,7 +61,7 @@ def test_members_of_an_archive(df: pd.DataFrame, tmp_path: Path) -> None:
     assert np.array_equal(images(members), images(df))
 
 
-def test_web_addresses(df: pd.DataFrame, folder: Path) -> None:
+def test_u035_web_addresses(df: pd.DataFrame, folder: Path) -> None:
     pytest.importorskip("aiohttp")
 
     class Quiet(http.server.SimpleHTTPRequestHandler):

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 from PIL import Image
 
-from dfloader import tfdata, to_tf_dataset
+from dfloader import DataFrameSequence, tfdata, to_tf_dataset
 from dfloader.batch import Loader
 
 SMALL = {"target_size": (24, 32), "seed": 3}
@@ -166,6 +166,37 @@ def test_order_over_several_chunks_is_the_plans(df: pd.DataFrame) -> None:
     found = ids(numbered(many, 100))
     assert sorted(found) == list(range(2500))
     assert found == ids(numbered(many, 7))
+
+
+def test_a_pass_that_is_given_up_leaves_the_next_ones_whole(df: pd.DataFrame) -> None:
+    dataset, twin = numbered(df, 2), numbered(df, 2)
+    next(iter(dataset))
+    ids(twin)
+    assert ids(dataset) == ids(twin)
+
+
+def test_a_picture_is_traced_once(df: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    traced = []
+    picture = tfdata.picture
+
+    def counted(*args: Any, **keywords: Any) -> Any:
+        traced.append(1)
+        return picture(*args, **keywords)
+
+    monkeypatch.setattr(tfdata, "picture", counted)
+    dataset = to_tf_dataset(df, 3, **SMALL)
+    for _ in range(2):
+        list(dataset)
+    assert len(traced) == 1
+
+
+def test_a_sequence_gives_its_dataset_from_its_epoch_on(df: pd.DataFrame) -> None:
+    sequence = DataFrameSequence(df, 8, workers=0, class_mode="raw", y_col="count", **SMALL)
+    sequence.set_epoch(2)
+    twin = numbered(df)
+    orders = [ids(twin) for _ in range(4)]
+    dataset = sequence.to_tf_dataset(prefetch=1)
+    assert [ids(dataset), ids(dataset)] == orders[2:]
 
 
 # What the dataset says
