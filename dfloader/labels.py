@@ -3,7 +3,7 @@
 import itertools
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,7 +22,7 @@ class LabelEncoder:
     """The classes in order; the number of a class is its place.
 
     Attributes:
-        class_names: the classes.
+        class_names: the classes; given as a dict, they are ordered by its numbers.
         multi: a row has several labels, and its encoding is multi-hot.
 
     Example:
@@ -48,7 +48,9 @@ class LabelEncoder:
                 f"classes={self.class_names!r} is not a list of labels.",
                 hint="Give the labels in order, as classes=['cat', 'dog'].",
             )
-        names = tuple(plain(name) for name in self.class_names)
+        given = self.class_names
+        ordered = _by_number(given) if isinstance(given, Mapping) else given
+        names = tuple(plain(name) for name in ordered)
         object.__setattr__(self, "class_names", names)
         for name in names:
             _check_label(name)
@@ -192,6 +194,16 @@ def each_encoder(
 def plain(label: Any) -> Any:
     """Turn NumPy's scalars into Python's."""
     return label.item() if isinstance(label, np.generic) else label
+
+
+def _by_number(class_indices: Mapping[Any, Any]) -> list[Any]:
+    """Order the names of a dict {name: number}, as `class_indices` is, by number."""
+    if sorted(class_indices.values(), key=repr) != sorted(range(len(class_indices)), key=repr):
+        raise DataFrameError(
+            f"classes={dict(class_indices)!r} does not number its names 0, 1, 2, ...",
+            hint="Give the labels in order, or another loader's class_indices.",
+        )
+    return sorted(class_indices, key=lambda name: class_indices[name])
 
 
 def _brief(names: Sequence[Any]) -> str:

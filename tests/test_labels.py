@@ -110,3 +110,12 @@ def test_classes_named_twice_or_not_listed_are_refused() -> None:
 def test_classes_that_json_does_not_have_are_refused() -> None:
     with pytest.raises(DataFrameError, match="is a tuple, which JSON does not have"):
         LabelEncoder((("a", 1),)).to_json()
+
+
+def test_u007_class_indices_of_another_loader_keep_their_numbers() -> None:
+    encoder = LabelEncoder({"cat": 1, "ant": 2, "dog": 0})  # type: ignore[arg-type]
+    assert encoder.class_names == ("dog", "cat", "ant")
+    assert LabelEncoder(encoder.class_indices) == encoder  # type: ignore[arg-type]
+    for wrong in ({"a": 1, "b": 2}, {"a": 0, "b": 0}, {"label": ["a", "b"]}):
+        with pytest.raises(DataFrameError, match="does not number its names"):
+            LabelEncoder(wrong)  # type: ignore[arg-type]
