@@ -140,6 +140,23 @@ def numbers(df: pd.DataFrame, column: Any, keyword: str) -> npt.NDArray[Any]:
     return values
 
 
+def scalars(df: pd.DataFrame, column: Any, keyword: str) -> npt.NDArray[Any]:
+    """Give a column of one number a row, as `numbers` does.
+
+    Raises:
+        DataFrameError: as `numbers`, or cells are lists.
+    """
+    values = numbers(df, column, keyword)
+    lists = np.full(len(values), values.ndim > 1)
+    _check(df, column, lists, f"has lists, and {keyword} takes one number a row")
+    return values
+
+
+def holds_lists(series: "pd.Series[Any]") -> bool:
+    """Tell whether cells may hold several values each: of type object, or Arrow's lists."""
+    return series.dtype == object or isinstance(series.iloc[0], CELL_KINDS)
+
+
 def by_output(value: Any, names: Sequence[str], keyword: str) -> dict[str, Any]:
     """Give `value` for each output: from a dict by output's name, else the same for all.
 

@@ -77,7 +77,12 @@ class LabelEncoder:
                 f"Labels are of several kinds: {', '.join(kinds)}.",
                 hint="Make them one, for example with df[column].astype(str).",
             )
-        return cls(tuple(sorted(set(plain_labels))), multi)
+        try:
+            return cls(tuple(sorted(set(plain_labels))), multi)
+        except TypeError as error:
+            raise DataFrameError(
+                f"Labels of type {kinds[0]} have no order.", hint="Give them one with classes=."
+            ) from error
 
     @cached_property
     def class_indices(self) -> dict[Any, int]:

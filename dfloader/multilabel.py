@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dfloader.classes import encoder_for
-from dfloader.columns import CELL_KINDS, DROP_MISSING, bad_rows, cells, numbers
+from dfloader.columns import CELL_KINDS, DROP_MISSING, bad_rows, cells, scalars
 from dfloader.errors import DataFrameError
 from dfloader.labels import LabelEncoder, plain
 from dfloader.spec import FrameSpec
@@ -96,7 +96,7 @@ def from_flags(df: pd.DataFrame, encoder: LabelEncoder) -> Target:
     """Read one 0/1 column for each class."""
     flags = np.zeros((len(df), len(encoder)), bool)
     for i, name in enumerate(encoder.class_names):
-        values = numbers(df, name, "class_mode='multilabel'")
+        values = scalars(df, name, "class_mode='multilabel'")
         bad = np.flatnonzero((values != 0) & (values != 1))
         if len(bad):
             raise bad_rows(

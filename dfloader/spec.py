@@ -56,6 +56,8 @@ class FrameSpec:
 
     def __post_init__(self) -> None:
         modes = get_args(ClassMode)
+        if not isinstance(self.directory, (str, bytes, os.PathLike, type(None))):
+            raise TypeError(f"directory={self.directory!r} is not a path.")
         if isinstance(self.class_mode, Mapping):
             self._check_outputs(self.class_mode, tuple(m for m in modes if m != "input"))
         elif self.class_mode is not None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dfloader.apportion import apportion, assign_groups
-from dfloader.columns import check_no_missing, present, to_pandas
+from dfloader.columns import check_no_missing, holds_lists, present, to_pandas
 from dfloader.errors import DataFrameError
 
 _log = logging.getLogger("dfloader")
@@ -122,7 +122,7 @@ def _seeded(seed: int) -> npt.NDArray[np.uint64]:
 
 def _hashed(series: "pd.Series[Any]") -> npt.NDArray[np.uint64]:
     """Hash each cell by content."""
-    if series.dtype == object:
+    if holds_lists(series):
         series = pd.Series([_content(cell) for cell in series], dtype=object)
     return np.asarray(
         pd.util.hash_pandas_object(series, index=False, hash_key=_HASH_KEY), np.uint64

@@ -20,6 +20,7 @@ from dfloader.columns import (
     cells,
     check_no_missing,
     choose,
+    holds_lists,
     numbers,
     present,
 )
@@ -145,7 +146,7 @@ def _single(
 def _factorize(df: pd.DataFrame, column: Any) -> tuple[npt.NDArray[np.int64], list[Any]]:
     """Give for each row the place of its label among the unique ones, and these."""
     series = df[column]
-    if series.dtype == object:
+    if holds_lists(series):
         nested = [isinstance(cell, CELL_KINDS) or not isinstance(cell, Hashable) for cell in series]
         if any(nested):
             hint = "Cells with several labels need class_mode='multilabel'."

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dfloader.columns import bad_rows, by_output, numbers, present
+from dfloader.columns import bad_rows, by_output, present, scalars
 from dfloader.errors import DataFrameError
 from dfloader.labels import plain
 from dfloader.spec import FrameSpec
@@ -83,9 +83,7 @@ def _from_column(df: pd.DataFrame, column: Any, keyword: str) -> npt.NDArray[np.
 
 
 def _non_negative(df: pd.DataFrame, column: Any, keyword: str) -> npt.NDArray[np.float64]:
-    values = numbers(df, column, keyword)
-    if values.ndim != 1:
-        raise bad_rows(df, column, [0], "must hold one number a row", "Name another column.")
+    values = scalars(df, column, keyword)
     bad = np.flatnonzero((values < 0) | ~np.isfinite(values))
     if len(bad):
         what = "has {n} values that are negative or infinite"
@@ -124,7 +122,7 @@ def _by_class(target: Target, given: Any, kept: Kept) -> npt.NDArray[np.float32]
                 f"class_weight names {label!r}, which is no class. Classes: {list(known)[:10]}.",
                 hint="Its keys are class names, not their numbers.",
             )
-        if not 0 <= weight < float("inf"):
+        if not isinstance(weight, (int, float, np.number)) or not 0 <= weight < float("inf"):
             raise DataFrameError(f"class_weight: {weight!r} of class {label!r} is not 0 or more.")
         out[known[plain(label)]] = weight
     return out

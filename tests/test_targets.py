@@ -153,6 +153,23 @@ def test_cells_that_cannot_be_labels_name_their_rows() -> None:
         table_of(pd.Series([{"a": 1}, "b", np.zeros(2)], dtype=object))
 
 
+def test_arrow_lists_are_labels_of_a_row() -> None:
+    import pyarrow as pa
+
+    labels = pd.Series([["a"], ["a", "b"]], dtype=pd.ArrowDtype(pa.list_(pa.string())))
+    assert y_of(table_of(labels, class_mode="multilabel")).tolist() == [[1, 0], [1, 1]]
+    with pytest.raises(DataFrameError, match=r"2 cells that are lists \(rows 0, 1\)"):
+        table_of(labels)
+
+
+def test_labels_without_an_order_need_one() -> None:
+    with pytest.raises(
+        DataFrameError, match="Column 'class': Labels of type complex have no order"
+    ):
+        table_of(pd.Series([1j, 2j], dtype=object))
+    assert y_of(table_of([1j, 2j], classes=[2j, 1j], class_mode="sparse")).tolist() == [1, 0]
+
+
 def test_labels_of_several_kinds_name_the_column() -> None:
     with pytest.raises(DataFrameError, match="Column 'class': Labels are of several kinds"):
         table_of(pd.Series(["a", 1], dtype=object))
@@ -211,6 +228,12 @@ def test_u003_classes_order_the_zero_one_columns() -> None:
 def test_u003_several_columns_in_another_mode_say_which_mode() -> None:
     with pytest.raises(DataFrameError, match="For 0/1 columns say class_mode='multilabel'"):
         of_frame(frame(N=[0, 1], D=[1, 0]), y_col=["N", "D"])
+
+
+def test_lists_in_zero_one_columns_are_refused() -> None:
+    df = frame(N=[[0], [1]], D=[1, 0])
+    with pytest.raises(DataFrameError, match="Column 'N' has lists"):
+        of_frame(df, y_col=["N", "D"], class_mode="multilabel")
 
 
 def test_columns_that_are_not_zero_or_one_are_refused() -> None:

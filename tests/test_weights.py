@@ -90,7 +90,7 @@ def test_class_weights_beside_a_mask_weigh_the_label_only(df: pd.DataFrame) -> N
         ([1, np.inf], "negative or infinite"),
         ([1, np.nan], r"Column 'w' has a missing value \(row 1\)"),
         (["1", "2"], "weight_col takes numbers"),
-        ([[1], [2]], "one number a row"),
+        ([[1], [2]], "weight_col takes one number a row"),
     ],
 )
 def test_weights_that_cannot_be_used_name_column_and_row(values: list[object], match: str) -> None:
@@ -106,6 +106,8 @@ def test_weights_that_cannot_be_used_name_column_and_row(values: list[object], m
         ({"class_weight": {0: 1, 1: 2}}, "names 0, which is no class.*keys are class names"),
         ({"class_weight": "auto"}, "class_weight='auto' is not 'balanced' or a dict"),
         ({"class_weight": {"n": -1}}, "-1 of class 'n' is not 0 or more"),
+        ({"class_weight": {"n": "2"}}, "'2' of class 'n' is not 0 or more"),
+        ({"class_weight": {"n": float("nan")}}, "nan of class 'n' is not 0 or more"),
         ({"class_weight": "balanced", "class_mode": "raw", "y_col": "size"}, "one class a row"),
         ({"class_weight": "balanced", "class_mode": "multilabel"}, "one class a row"),
         ({"class_weight": "balanced", "class_mode": "input"}, "one class a row"),
