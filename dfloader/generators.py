@@ -84,24 +84,23 @@ def fit_generator(
         "steps_per_epoch": steps_per_epoch,
         "epochs": epochs,
         "verbose": verbose,
-        "validation_steps": validation_steps,
         "validation_freq": validation_freq,
         "initial_epoch": initial_epoch,
     }
     pool = Pool(workers, use_multiprocessing, max_queue_size)
     if _is_keras2(model):
-        words |= {"class_weight": class_weight, "validation_data": validation_data}
-        return model.fit(
-            _keras2(generator), callbacks=callbacks, shuffle=shuffle, **words, **vars(pool)
-        )
+        words |= {"validation_data": validation_data, "validation_steps": validation_steps}
+        words |= {"class_weight": class_weight, "callbacks": callbacks, "shuffle": shuffle}
+        return model.fit(_keras2(generator), **words, **vars(pool))
     feed = partial(_training_feed, generator, steps_per_epoch, epochs - initial_epoch)
     with (
-        _validation_feed(validation_data, validation_steps, pool) as (validation, marks),
+        _validation_feed(validation_data, validation_steps, pool) as (validation, steps, marks),
         feed(class_weight, pool, shuffle) as (x, shuffle_batches),
     ):
         return model.fit(
             x,
             validation_data=validation,
+            validation_steps=steps,
             callbacks=_with_marks(callbacks, marks),
             shuffle=shuffle_batches,
             **words,
@@ -120,11 +119,11 @@ def evaluate_generator(
 ) -> Any:
     """Evaluate a model; arguments as `fit_generator`'s, the result as ``Model.evaluate``'s."""
     pool = Pool(workers, use_multiprocessing, max_queue_size)
-    words = {"steps": steps, "callbacks": callbacks, "verbose": verbose}
+    words = {"callbacks": callbacks, "verbose": verbose}
     if _is_keras2(model):
-        return model.evaluate(_keras2(generator), **words, **vars(pool))
-    with _finite_feed(generator, steps, without_lists, pool) as x:
-        return model.evaluate(x, **words)
+        return model.evaluate(_keras2(generator), steps=steps, **words, **vars(pool))
+    with _finite_feed(generator, steps, without_lists, pool) as (x, left):
+        return model.evaluate(x, steps=left, **words)
 
 
 def predict_generator(
@@ -143,12 +142,15 @@ def predict_generator(
     item is the input.
     """
     pool = Pool(workers, use_multiprocessing, max_queue_size)
-    words = {"steps": steps, "callbacks": callbacks, "verbose": verbose}
+    words = {"callbacks": callbacks, "verbose": verbose}
     if _is_keras2(model):
-        return model.predict(_keras2(generator), **words, **vars(pool))
+        return model.predict(_keras2(generator), steps=steps, **words, **vars(pool))
     inputs = len(getattr(model, "inputs", None) or ())
-    with _finite_feed(generator, steps, partial(inputs_without_lists, inputs=inputs), pool) as x:
-        return model.predict(x, **words)
+    with _finite_feed(generator, steps, partial(inputs_without_lists, inputs=inputs), pool) as (
+        x,
+        left,
+    ):
+        return model.predict(x, steps=left, **words)
 
 
 def install() -> None:
@@ -208,33 +210,41 @@ def _training_feed(
 
 
 @contextmanager
-def _finite_feed(source: Any, steps: int | None, adapt: Adapt, given: Pool) -> Iterator[Any]:
+def _finite_feed(
+    source: Any, steps: int | None, adapt: Adapt, given: Pool
+) -> Iterator[tuple[Any, int | None]]:
+    """Yield what ``evaluate`` gets as x, and the steps that its length does not say."""
     if isinstance(source, tf.data.Dataset):
-        yield _dataset(source, steps, None)
+        yield _dataset(source, steps, None), steps
     elif _is_sequence(source):
         with pool_of(source, given) as pool:
-            yield View(source, adapt, pool, steps)
+            yield View(source, adapt, pool, steps), None
     elif hasattr(source, "__next__"):
-        yield adapted(source, adapt, steps)
+        yield adapted(source, adapt, steps), steps
     else:
-        yield source
+        yield source, steps
 
 
 @contextmanager
-def _validation_feed(data: Any, steps: int | None, given: Pool) -> Iterator[tuple[Any, list[Any]]]:
-    """Yield what ``fit`` gets as validation data, and the callbacks that go with it."""
-    if isinstance(data, tf.data.Dataset):
-        yield _dataset(data, steps, None), []
-    elif isinstance(data, list | tuple):
-        yield tuple(data), []
-    elif _is_sequence(data):
-        with pool_of(data, given) as pool:
-            yield View(data, without_lists, pool, steps), []
+def _validation_feed(
+    data: Any, steps: int | None, given: Pool
+) -> Iterator[tuple[Any, int | None, list[Any]]]:
+    """Yield validation data for ``fit``, its steps, and the callbacks that go with it.
+
+    Keras 3.3 and 3.6 run out of data in the second evaluation where they are told steps; the length
+    of the data says the same.
+    """
+    if isinstance(data, list | tuple):
+        yield tuple(data), steps, []
+    elif data is None or _is_sequence(data) or isinstance(data, tf.data.Dataset):
+        with _finite_feed(data, steps, without_lists, given) as (feed, left):
+            yield feed, left, []
     elif hasattr(data, "__next__"):
         turns = Turns(data, without_lists, _needed(steps))
-        yield turns, [keras.callbacks.LambdaCallback(on_test_begin=lambda logs: turns.begin())]
+        begin = keras.callbacks.LambdaCallback(on_test_begin=lambda logs: turns.begin())
+        yield turns, None, [begin]
     else:
-        yield data, []
+        yield data, steps, []
 
 
 def _total(steps: int | None, epochs: int) -> int | None:

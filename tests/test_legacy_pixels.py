@@ -33,7 +33,7 @@ def original(path, look):
     return keras.utils.img_to_array(image)
 
 
-def test_nearest_picks_pillows_pixels_at_every_size():
+def test_c12_nearest_picks_pillows_pixels_at_every_size():
     for old in range(1, 60):
         ramp = np.arange(old, dtype=np.uint8)[None, :, None]
         for new in (1, 2, 3, 7, 16, 29, 30, 31, 64, 97, 224):
@@ -60,7 +60,7 @@ def test_nearest_also_works_where_opencv_would_pick_others():
 @pytest.mark.parametrize("color_mode", ["rgb", "rgba", "grayscale"])
 @pytest.mark.parametrize("mode", ["RGB", "L", "CMYK"])
 @pytest.mark.parametrize("subsampling", [0, 2])
-def test_jpegs_are_read_as_pillow_reads_them(
+def test_c12_jpegs_are_read_as_pillow_reads_them(
     photo, tmp_path, interpolation, color_mode, mode, subsampling
 ):
     path = tmp_path / "a.jpg"
@@ -70,7 +70,7 @@ def test_jpegs_are_read_as_pillow_reads_them(
         np.testing.assert_array_equal(load(str(path), look), original(path, look))
 
 
-def test_channels_first_is_the_same_image_transposed(photo, tmp_path):
+def test_c12_channels_first_is_the_same_image_transposed(photo, tmp_path):
     path = tmp_path / "a.jpg"
     Image.fromarray(photo).save(path)
     last, first = (
@@ -80,7 +80,7 @@ def test_channels_first_is_the_same_image_transposed(photo, tmp_path):
     np.testing.assert_array_equal(first, last.transpose(2, 0, 1))
 
 
-def test_a_broken_jpeg_fails_as_in_pillow(photo, tmp_path):
+def test_c12_a_broken_jpeg_fails_as_in_pillow(photo, tmp_path):
     path = tmp_path / "cut.jpg"
     buffer = io.BytesIO()
     Image.fromarray(photo).save(buffer, "JPEG")

@@ -50,7 +50,7 @@ def check_columns(frame: pd.DataFrame, columns: Columns) -> None:
         )
         _check_types(frame[columns.y], (str, list, tuple), wanted, columns)
     if len(columns.classes) and mode in WITHOUT_CLASSES:
-        warnings.warn(f'`classes` will be ignored given the class_mode="{mode}"', stacklevel=2)
+        warnings.warn(f'`classes` will be ignored given the class_mode="{mode}"', stacklevel=4)
     _check_weights(frame, columns)
 
 

@@ -92,7 +92,7 @@ def _with_files(names: list[str], columns: Columns, directory: str) -> Positions
             f'Found {len(missing)} invalid image filename(s) in x_col="{columns.x}". These '
             f"filename(s) will be ignored. They are missing, or no image by their name: {shown}"
             f"{', ...' if len(missing) > SHOWN_FILES else '.'}",
-            stacklevel=2,
+            stacklevel=4,  # the caller of flow_from_dataframe
         )
     return np.flatnonzero(found)
 
@@ -147,7 +147,7 @@ def _compare_classes(labels: list[Any], part: slice) -> None:
             f"The validation cut takes the first {len(labels[part])} rows as they stand: classes "
             f"only in validation {only[0]}, only in training {only[1]}. Shuffle the frame first "
             "(dataframe.sample(frac=1, random_state=0)), or cut it with dfloader.split_dataframe.",
-            stacklevel=2,
+            stacklevel=4,  # the caller of flow_from_dataframe
         )
 
 
@@ -162,14 +162,9 @@ def _plain(column: Any) -> npt.NDArray[Any]:
     if isinstance(column, pd.DataFrame):
         plain = {name: _plain(column[name]) for name in column.columns}
         return np.asarray(pd.DataFrame(plain, index=column.index).to_numpy())
-    values = column.array
-    if isinstance(values, pd.arrays.NumpyExtensionArray):
+    if isinstance(column.dtype, np.dtype):
         return np.asarray(column.to_numpy())
-    numbers = getattr(column.dtype, "numpy_dtype", None)
-    if numbers is None:
-        return np.asarray(
-            values, dtype=object if isinstance(column.dtype, pd.StringDtype) else None
-        )
-    if column.isna().any():
+    numbers = getattr(column.dtype, "numpy_dtype", np.dtype(object))
+    if numbers.kind in "biuf" and column.isna().any():
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
     return np.asarray(column.to_numpy(dtype=numbers))
