@@ -111,6 +111,25 @@ def demo(
     raise typer.Exit(0 if good else PROBLEMS)
 
 
+@app.command()
+def migrate(
+    script: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A Python script.")],
+    write: Annotated[bool, typer.Option("--write", help="Change the file.")] = False,
+    debug: Debug = False,
+) -> None:
+    """Show how a script for keras-preprocessing or Keras 2 runs with dfloader.
+
+    Prints the lines that change, and what to look at; without --write the file stays as it is.
+    """
+    with _errors_explained(debug):
+        from dfloader.migrate import report  # loads LibCST, an extra
+
+        try:
+            typer.echo(report(script, write=write), nl=False)
+        except SyntaxError as error:
+            raise WrongUseError(f"{script} is not Python 3: {error}") from error
+
+
 def _task(
     frame: Path | None,
     photos: bool,

@@ -4,7 +4,9 @@ import sys
 import textwrap
 
 import pytest
+from typer.testing import CliRunner
 
+from dfloader.cli import app
 from dfloader.migrate import migrate, migrate_file, report
 
 
@@ -148,6 +150,25 @@ def test_write_changes_the_file_once(tmp_path):
     migrate_file(script, write=True)
     assert script.read_text().endswith("\nfit_generator(model, batches)\n")
     assert report(script, write=True) == f"{script}: nothing to change.\n"
+
+
+def test_the_command_shows_the_lines_and_leaves_the_file(tmp_path):
+    script = tmp_path / "old.py"
+    script.write_text("model.fit_generator(batches)\n")
+    shown = CliRunner().invoke(app, ["migrate", str(script)])
+    assert shown.exit_code == 0
+    assert "+fit_generator(model, batches)" in shown.stdout
+    assert script.read_text() == "model.fit_generator(batches)\n"
+    assert CliRunner().invoke(app, ["migrate", str(script), "--write"]).exit_code == 0
+    assert script.read_text().endswith("\nfit_generator(model, batches)\n")
+
+
+@pytest.mark.parametrize("text", [None, "print 'no'\n"])
+def test_the_command_calls_an_absent_script_and_python_2_wrong_use(tmp_path, text):
+    script = tmp_path / "old.py"
+    if text is not None:
+        script.write_text(text)
+    assert CliRunner().invoke(app, ["migrate", str(script)]).exit_code == 2
 
 
 def test_python_2_is_a_syntax_error():
