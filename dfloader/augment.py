@@ -166,6 +166,19 @@ class Augment:
         return _factors(name, getattr(self, name))
 
 
+def check_crop(augment: Augment, target_size: tuple[int, int] | None) -> None:
+    """Check that a crop has a size to be resized to.
+
+    Raises:
+        ValueError: it has none.
+    """
+    if augment.crop_scale and target_size is None:
+        raise ValueError(
+            f"crop_scale={augment.crop_scale!r} gives images of many sizes. "
+            "Say target_size=(height, width)."
+        )
+
+
 FACTORS = ("brightness", "contrast", "saturation")
 _LIMITS = {
     "rotation": (0.0, 180.0),

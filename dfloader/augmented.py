@@ -2,7 +2,7 @@
 
 Imports augment, draws, render, scratch, spec, view, warp.
 
-1. Without an `Augment` it is `render`, bit for bit.
+1. Without an `Augment` it is `resample`, bit for bit. `rescale` comes later.
 2. What colours is computed in float32 and rounded once, at the end.
 """
 
@@ -13,32 +13,13 @@ import numpy.typing as npt
 
 from dfloader.augment import Augment
 from dfloader.draws import Draws
-from dfloader.render import average, convert, cut, levels, render, render_mask, resample
+from dfloader.render import average, convert, cut, levels, render_mask, resample
 from dfloader.scratch import borrow
 from dfloader.spec import ImageSpec
 from dfloader.view import PYTHON, Axis, View, averaged, of_mask
 from dfloader.warp import colour, erase, flip, gather, warp
 
 Array = npt.NDArray[Any]
-
-
-def chosen(augment: Any, spec: ImageSpec) -> Augment | None:
-    """Check what was said as ``augment=``.
-
-    Raises:
-        TypeError: it is no `Augment`.
-        ValueError: it does not go with the rest.
-    """
-    if augment is None:
-        return None
-    if not isinstance(augment, Augment):
-        raise TypeError(f"augment={augment!r} is not an Augment.")
-    if augment.crop_scale and spec.target_size is None:
-        raise ValueError(
-            f"crop_scale={augment.crop_scale!r} gives images of many sizes. "
-            "Say target_size=(height, width)."
-        )
-    return augment
 
 
 def render_drawn(
@@ -49,13 +30,13 @@ def render_drawn(
     Args:
         image: upright (h, w, c), decoded as `view` says.
         view: of the row.
-        spec: interpolation, resize_mode, dtype, rescale.
+        spec: interpolation, resize_mode, dtype.
         augment: what may change.
         drawn: the row's draw, without a leading axis.
         out: (target height, target width, c) of `spec.dtype`; all of it is written.
     """
     if augment is None:
-        render(image, spec, out, placement=view.placement)
+        resample(image, spec, out, view.placement)
         return
     white = _white(out.dtype)
     work = out
@@ -63,15 +44,13 @@ def render_drawn(
         values = borrow("values", image.shape, np.float32)
         convert(image, values, times=levels(image.dtype, out.dtype))
         image, work = values, borrow("coloured", out.shape, np.float32)
-    _place(image, view, spec, augment, drawn, work)
+    _place(image, view, spec, augment, drawn, work, white)
     if drawn.colour is not None:
         colour(work, drawn.colour, white)
     if drawn.erase is not None:
         erase(work, drawn.erase, augment.fill_value / 255 * white)
     if work is not out:
         convert(work, out)
-    if spec.rescale is not None:
-        np.multiply(out, spec.rescale, out=out)
 
 
 def render_mask_drawn(
@@ -106,13 +85,14 @@ def _place(
     augment: Augment,
     drawn: Draws,
     out: Array,
+    white: float,
 ) -> None:
     if view.x is None or view.y is None:
         resample(image, spec, out, view.placement)
         flip(out, *_flips(drawn))
         return
     part, x, y = _ready(image, view, spec.interpolation, out)
-    fill = augment.fill_value / 255 * _white(out.dtype if part.dtype == np.float32 else part.dtype)
+    fill = augment.fill_value / 255 * (white if part.dtype == np.float32 else _white(part.dtype))
     if part.dtype == out.dtype and out.flags.c_contiguous:
         warp(part, x, y, spec.interpolation, augment.fill_mode, fill, out)
     else:
@@ -131,8 +111,8 @@ def _ready(image: Array, view: View, interpolation: str, out: Array) -> tuple[Ar
     convert(part, source, times=levels(part.dtype, out.dtype))
     if interpolation != "area":
         return source, x, y
-    height, y = averaged(y, part.shape[0], PYTHON)
-    width, x = averaged(x, part.shape[1], PYTHON)
+    height, y = averaged(y, part.shape[0], out.shape[:2], PYTHON)
+    width, x = averaged(x, part.shape[1], out.shape[:2], PYTHON)
     fewer = borrow("averaged", (height, width, part.shape[2]), np.float32)
     average(source, fewer)
     return fewer, x, y

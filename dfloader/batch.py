@@ -5,22 +5,26 @@
    only whose memory `fill` writes into, and who runs it for which rows of the batch.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from dfloader.augment import Augment
-from dfloader.augmented import chosen
-from dfloader.draws import Draws, draw
+from dfloader.augment import Augment, check_crop
+from dfloader.draws import CALL_STREAM, Draws, draw
 from dfloader.errors import DecodeError
-from dfloader.example import example_shape, write_example
+from dfloader.example import Change, example_shape, write_example
+from dfloader.mix import check_mixes, mix_columns, mix_images, mix_masks, mixing_of
+from dfloader.philox import generator
 from dfloader.plan import Plan
 from dfloader.rows import Rows, draw_keys, source_rows
 from dfloader.spec import ArraySpec, ImageSpec, Spec
 from dfloader.table import Columns, Table
+from dfloader.transforms import Call, resolve
+from dfloader.trial import tried_on_a_row
 
 Batch = Any  # x, (x, y) or (x, y, w), each an array or a dict of arrays
 Pixels = dict[str, npt.NDArray[Any]]  # what is rendered for each row, by name; axis 0: the rows
@@ -49,8 +53,12 @@ def prepare(table: Table, spec: Spec) -> "Loader":
     """Make the loader of a table: its plan, and weights where some rows may not count."""
     plan = Plan(spec.order, len(table), table.kept, table.chances)
     weighs = plan.pads or spec.image.on_error == "skip"
-    augment = chosen(spec.augment, spec.image)
-    return Loader(table.weighed() if weighs else table, spec.image, plan, augment)
+    table = table.weighed() if weighs else table
+    augment, calls, _ = resolve(spec.augment)
+    if augment is not None:
+        check_crop(augment, spec.image.target_size)
+        check_mixes(augment, table.signature().y, masks=table.masks is not None)
+    return Loader(table, spec.image, plan, augment, tried_on_a_row(calls, table, spec.image))
 
 
 class Loaded(NamedTuple):
@@ -68,6 +76,7 @@ class Loader:
     image: ImageSpec
     plan: Plan
     augment: Augment | None = None
+    calls: tuple[Call, ...] = ()
 
     def __len__(self) -> int:
         return len(self.plan)
@@ -88,7 +97,7 @@ class Loader:
             for name, spec in (self.pixels() or self._pixels_of(rows)).items()
         }
         failures = self.fill(epoch, rows, pixels)
-        return Loaded(self.finish(rows, pixels, failures), failures)
+        return Loaded(self.finish(epoch, rows, pixels, failures), failures)
 
     def pixels(self) -> dict[str, ArraySpec] | None:
         """Say what `fill` writes for a row; None: only the files know."""
@@ -102,11 +111,11 @@ class Loader:
             The rows that failed and were left black, with ``on_error="skip"``.
         """
         failures = []
-        draws = self.draws(epoch, rows)
+        changes = self._changes(epoch, rows)
         for i, row in enumerate(source_rows(rows).tolist()):
             slots = {name: values[i] for name, values in pixels.items()}
             try:
-                write_example(self.table, self.image, row, slots, self.augment, draws.row(i))
+                write_example(self.table, self.image, row, slots, next(changes))
             except DecodeError as error:
                 if self.image.on_error == "raise":
                     raise
@@ -121,13 +130,38 @@ class Loader:
             return Draws()
         return draw(self.augment, self.plan.spec.seed, epoch, draw_keys(rows))
 
-    def finish(self, rows: Rows, pixels: Pixels, failures: Sequence[DecodeError] = ()) -> Batch:
-        """Make the batch of rendered rows: add what the table has."""
+    def rng(self, epoch: int, key: int) -> np.random.Generator:
+        """Give the generator of the callables for a row; `key`: one of `draw_keys`."""
+        return generator((self.plan.spec.seed, epoch), key, CALL_STREAM)
+
+    def change(self, epoch: int, number: int) -> Change:
+        """Give what one row goes through in an epoch."""
+        return next(self._changes(epoch, np.array([number])))
+
+    def finish(
+        self, epoch: int, rows: Rows, pixels: Pixels, failures: Sequence[DecodeError] = ()
+    ) -> Batch:
+        """Make the batch of rendered rows: add what the table has, and mix."""
         columns = self.table.take(rows)
         if failures:
             failed = [row for error in failures for row in error.rows]
             columns = columns.weighed(~np.isin(source_rows(rows), failed))
+        if self.augment is not None and self.augment.mixes:
+            columns = self._mixed(self.draws(epoch, rows), pixels, columns)
         return assemble(pixels["image"], columns, mask=pixels.get("mask"), y_is_x=self.table.y_is_x)
+
+    def _mixed(self, draws: Draws, pixels: Pixels, columns: Columns) -> Columns:
+        mixed = mixing_of(draws.mix, *pixels["image"].shape[1:3])
+        mix_images(pixels["image"], mixed)
+        if "mask" in pixels:
+            mix_masks(pixels["mask"], mixed)
+        return mix_columns(columns, mixed)
+
+    def _changes(self, epoch: int, rows: Rows) -> Iterator[Change]:
+        draws = self.draws(epoch, rows)
+        for i, key in enumerate(draw_keys(rows).tolist()):
+            rng = partial(self.rng, epoch, key)
+            yield Change(self.augment, draws.row(i), self.calls, rng)
 
     def _with_mask(self, image: ArraySpec) -> dict[str, ArraySpec]:
         if self.table.masks is None:

@@ -22,18 +22,21 @@ CALL_STREAM = 4
 
 # A colour row: 3x3 for the channels, then what to add.
 LINEAR, GAIN, PIVOT, SHIFT, COLOUR_SIZE = slice(0, 9), 9, 10, 11, 12
-MIX_SIZE = 4
+MIX_SIZE = 5
 
-# One number of [0, 1) each, a block of four on a line.
+# One number of [0, 1) each, a block of four on a line; the last two are drawn for batches only.
 _LANES = (
     *("rotation", "shear", "zoom_x", "zoom_y"),
     *("shift_x", "shift_y", "flip_x", "flip_y"),
     *("crop_area", "crop_ratio", "crop_x", "crop_y"),
     *("brightness", "contrast", "saturation", "hue"),
     *("channel_shift", "erase", "erase_area", "erase_ratio"),
-    *("erase_x", "erase_y", "mix_x", "mix_y"),
+    *("erase_x", "erase_y", "", ""),
     *("mix_kind", "mix_power", "mix_angle", "mix_side"),
+    *("mix_x", "mix_y", "mix_order", ""),
 )
+_BLOCKS = len(_LANES) // WORDS
+_MIX_BLOCKS = 2
 _ERASE_AREA = (0.02, 0.33)  # Zhong et al., "Random erasing data augmentation", 2017
 _ERASE_RATIO = (0.3, 1 / 0.3)
 
@@ -55,8 +58,9 @@ class Draws(NamedTuple):
         matrix: float64 (2, 3), see above.
         colour: float64 (12,); see `LINEAR`, `GAIN`, `PIVOT`, `SHIFT`.
         erase: float64 (4,); top, left, bottom, right as fractions of the target.
-        mix: float64 (4,); 1 for cutmix or 0 for mixup, the part of the row itself that stays, and
-            for cutmix where the box lies between left and right, top and bottom, 0 to 1.
+        mix: float64 (5,); 1 for cutmix or 0 for mixup, the part of the row itself that stays, for
+            cutmix where the box lies between left and right, top and bottom, 0 to 1; and the rank
+            that decides the partner.
     """
 
     crop: Any = None
@@ -87,8 +91,9 @@ def signature(augment: Augment) -> Draws:
 def draw(augment: Augment, seed: int, epoch: int, rows: npt.NDArray[np.int64]) -> Draws:
     """Draw for each of `rows`."""
     key = (seed if augment.seed is None else augment.seed, epoch)
-    numbers = uniforms(key, rows, -(-len(_LANES) // WORDS), DRAW_STREAM)
-    lanes = dict(zip(_LANES, numbers.T, strict=True))
+    blocks = _BLOCKS if augment.mixes else _BLOCKS - _MIX_BLOCKS
+    numbers = uniforms(key, rows, blocks, DRAW_STREAM)
+    lanes = dict(zip(_LANES, numbers.T, strict=False))
     wanted = signature(augment)
     drawn = {
         name: _DRAW[name](augment, lanes)
@@ -154,7 +159,8 @@ def _mix(augment: Augment, lanes: dict[str, Floats]) -> Floats:
         spread = (1 - lanes["mix_power"]) ** (-1 / alpha) - 1
         width = 1 / np.sqrt(1 + 1 / (spread * np.cos(2 * np.pi * lanes["mix_angle"]) ** 2))
     part = 0.5 + 0.5 * width * _sign(lanes["mix_side"], True)
-    return np.stack([kind, part, lanes["mix_x"], lanes["mix_y"]], axis=1)
+    rest = (lanes[name] for name in ("mix_x", "mix_y", "mix_order"))
+    return np.stack([kind, part, *rest], axis=1)
 
 
 _DRAW = {"crop": _crop, "matrix": _matrix, "colour": _colour, "erase": _erase, "mix": _mix}

@@ -3,9 +3,9 @@
 Errors name row and path, of the mask's file where it is the mask's fault.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,29 @@ from dfloader.geometry import Placement
 from dfloader.source import Source
 from dfloader.spec import ImageSpec
 from dfloader.table import Table
+from dfloader.transforms import Call, apply
 from dfloader.view import View, see
 
 Array = npt.NDArray[Any]
+
+
+class Change(NamedTuple):
+    """What a row goes through besides rendering.
+
+    Attributes:
+        augment: what may change; None: nothing.
+        drawn: the row's draw.
+        calls: the user's callables.
+        rng: gives the row's generator, which they share.
+    """
+
+    augment: Augment | None = None
+    drawn: Draws = NOTHING
+    calls: Sequence[Call] = ()
+    rng: Callable[[], np.random.Generator] | None = None
+
+
+NO_CHANGE = Change()
 
 
 def write_example(
@@ -29,8 +49,7 @@ def write_example(
     spec: ImageSpec,
     row: int,
     out: Mapping[str, Array],
-    augment: Augment | None = None,
-    drawn: Draws = NOTHING,
+    change: Change = NO_CHANGE,
 ) -> None:
     """Render a row into its slots of a batch.
 
@@ -39,18 +58,21 @@ def write_example(
         spec: what becomes of a file.
         row: of the frame.
         out: "image" (h, w, c), and "mask" (h, w, 1) where there are masks; all of it is written.
-        augment: what may change; None: nothing.
-        drawn: the row's draw.
+        change: what the row goes through.
 
     Raises:
         DecodeError: a file cannot be read or decoded, or does not fit the batch.
     """
     with _located(table.images, row):
-        view = _write_image(table.images.read(row), spec, augment, drawn, out["image"])
+        view = _write_image(table.images.read(row), spec, change, out["image"])
     if table.masks is not None:
         with _located(table.masks, row):
             mask = _fitting_mask(table.masks.read(row), spec, view.placement)
-            render_mask_drawn(mask, view, augment, drawn, out["mask"])
+            render_mask_drawn(mask, view, change.augment, change.drawn, out["mask"])
+    if change.calls:
+        _call(table, row, out, change)
+    if spec.rescale is not None:
+        np.multiply(out["image"], spec.rescale, out=out["image"])
 
 
 def example_shape(table: Table, spec: ImageSpec, row: int) -> tuple[int, int, int]:
@@ -64,16 +86,30 @@ def example_shape(table: Table, spec: ImageSpec, row: int) -> tuple[int, int, in
         return (*(spec.target_size or header.size(exif=spec.exif)), channels(header, spec))
 
 
-def _write_image(
-    data: bytes, spec: ImageSpec, augment: Augment | None, drawn: Draws, out: Array
-) -> View:
-    header = probe(data, max_pixels=spec.max_pixels)
+def _write_image(data: bytes, spec: ImageSpec, change: Change, out: Array) -> View:
+    header = probe(data)
     height, width = header.size(exif=spec.exif)
+    augment, drawn = change.augment, change.drawn
     view = see(height, width, spec, scaled=header.scalable, augment=augment, drawn=drawn)
     _check_fits((height, width, channels(header, spec)), spec, out.shape)
     image = decode(data, spec, header, scale=view.placement.scale)
     render_drawn(image, view, spec, augment, drawn, out)
     return view
+
+
+def _call(table: Table, row: int, out: Mapping[str, Array], change: Change) -> None:
+    """Let the user's callables change what lies in the slots."""
+    assert change.rng is not None
+    try:
+        image, mask = apply(change.calls, out["image"], out.get("mask"), change.rng())
+    except Exception as error:
+        path = table.images.path(row)
+        raise RuntimeError(
+            f"Row {row}: {path!r}: augment failed: {error or type(error).__name__}"
+        ) from error
+    np.copyto(out["image"], image)
+    if mask is not None:
+        np.copyto(out["mask"], mask)
 
 
 def _fitting_mask(data: bytes, spec: ImageSpec, placement: Placement) -> npt.NDArray[np.uint8]:

@@ -120,7 +120,7 @@ class Job:
         assert self._memory is not None and self._store is not None
         self._memory = self._store.settle(self._memory)
         failures = tuple(sorted(self._failures, key=lambda error: error.rows))
-        batch = self.loader.finish(self.rows, self.pixels(slice(None)), failures)
+        batch = self.loader.finish(self.epoch, self.rows, self.pixels(slice(None)), failures)
         return Loaded(batch, failures)
 
 

@@ -14,12 +14,14 @@ from dfloader.failures import Failures
 from dfloader.frame import resolve
 from dfloader.generators import install
 from dfloader.labels import LabelEncoder, each_encoder
+from dfloader.layers import Layers
 from dfloader.plan import fresh_seed
 from dfloader.position import Position
 from dfloader.records_schema import check_reading
 from dfloader.records_table import read_table
 from dfloader.rows import frame_rows
 from dfloader.spec import parse
+from dfloader.transforms import resolve as changes
 from dfloader.workers import Engine, Staff, ahead
 
 install()  # model.fit_generator and the other two, where Keras lacks them
@@ -72,6 +74,7 @@ class DataFrameSequence(Sequence):
         said = parse(batch_size, spec, fresh_seed=fresh_seed())
         self._frame = df
         self._loader = prepare(resolve(df, said.frame), said)
+        self._layers = Layers(changes(said.augment).layers)
         self._position = Position()
         self._failures = Failures()
         self._engine: Engine | None = None
@@ -104,7 +107,7 @@ class DataFrameSequence(Sequence):
         self._position.read()
         future = self._started().submit(self.epoch, index)
         try:
-            return self._received(future.result())
+            return self._received(future.result(), self.epoch, index)
         finally:
             future.cancel()  # nobody else waits for it: of use where Ctrl-C ends the waiting
 
@@ -196,9 +199,10 @@ class DataFrameSequence(Sequence):
 
     def eval(self) -> "DataFrameSequence":
         """Give the same frame, unshuffled, each row once, and without augmentation."""
-        plain = replace(self._loader, plan=self._loader.plan.ordered(), augment=None)
+        plain = replace(self._loader, plan=self._loader.plan.ordered(), augment=None, calls=())
         twin = object.__new__(type(self))
         twin.__setstate__({**self.__getstate__(), "_loader": plain})
+        twin._layers = Layers(())
         twin._position = Position()
         twin._failures = Failures()
         return twin
@@ -213,7 +217,7 @@ class DataFrameSequence(Sequence):
         # Only here: TensorFlow takes seconds to import, and Keras may run without it.
         from dfloader.tfdata import dataset
 
-        return dataset(self._loader, first_epoch=self.epoch, **options)
+        return dataset(self._loader, first_epoch=self.epoch, layers=self._layers, **options)
 
     def close(self) -> None:
         """Stop the workers; the sequence can still be used, and starts new ones."""
@@ -283,11 +287,11 @@ class DataFrameSequence(Sequence):
         )
         for i, loaded in zip(indices, batches, strict=True):
             self._position.gave(epoch, i)
-            yield self._received(loaded)
+            yield self._received(loaded, epoch, i)
 
-    def _received(self, loaded: Loaded) -> Batch:
+    def _received(self, loaded: Loaded, epoch: int, i: int) -> Batch:
         self._failures.add(loaded.failures)
-        return loaded.batch
+        return self._layers.on_batch(loaded.batch, self.seed, epoch, i)
 
     def _started(self) -> Engine:
         with self._lock:

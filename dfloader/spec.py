@@ -181,7 +181,7 @@ class Spec:
         frame: about the columns.
         image: about the files.
         order: about the rows.
-        augment: as it was said; `augmented.chosen` reads it.
+        augment: as it was said; `transforms.resolve` reads it.
     """
 
     frame: FrameSpec

@@ -9,7 +9,7 @@
 
 import itertools
 import os
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,20 +17,24 @@ import pandas as pd
 import tensorflow as tf
 
 from dfloader.batch import Loader, assemble, prepare
-from dfloader.draws import NOTHING
+from dfloader.draws import NOTHING, Draws
 from dfloader.draws import signature as draws_signature
-from dfloader.example import example_shape, write_example
+from dfloader.example import Change, example_shape, write_example
 from dfloader.failures import Failures
 from dfloader.frame import resolve
 from dfloader.header import NPY_MAGIC
 from dfloader.labels import each_encoder
+from dfloader.layers import NO_LAYERS, Layers
 from dfloader.plan import fresh_seed
-from dfloader.rows import source_rows
+from dfloader.rows import draw_keys, source_rows
 from dfloader.source import Source, is_address
 from dfloader.spec import parse
 from dfloader.table import Columns
 from dfloader.tfmap import flat_mapped, mapped
+from dfloader.tfmix import mixed
 from dfloader.tfpixels import check_supported, picture
+from dfloader.tfpython import called, in_python, layered
+from dfloader.transforms import resolve as changes
 
 _CHUNK_ROWS = 1024
 # Batches in work at once: one can end while another goes on, and many cores need no more memory.
@@ -87,6 +91,7 @@ def to_tf_dataset(
         prefetch=prefetch,
         deterministic=deterministic,
         repeat=repeat,
+        layers=Layers(changes(said.augment).layers),
     )
 
 
@@ -98,6 +103,7 @@ def dataset(
     deterministic: bool = True,
     repeat: bool = False,
     first_epoch: int = 0,
+    layers: Layers = NO_LAYERS,
 ) -> "FrameDataset":
     """Build the pipeline of a loader.
 
@@ -118,7 +124,17 @@ def dataset(
     batches = min(calls, _BATCHES_IN_WORK)
     load = _Batches(loader, failures, images_in_work=calls)
     ds = flat_mapped(_epochs(first_epoch, repeat), lambda epoch: _planned(loader, epoch))
-    ds = mapped(ds, load, calls=batches, deterministic=deterministic)
+    if layers:
+        ds = mapped(
+            ds,
+            lambda epoch, i, given: (epoch, i, load(epoch, i, given)),
+            calls=batches,
+            deterministic=deterministic,
+        )
+        # One after the other: a layer has one random state.
+        ds = mapped(ds, partial(layered, layers, loader.plan.spec.seed))
+    else:
+        ds = mapped(ds, load, calls=batches, deterministic=deterministic)
     if loader.image.on_error == "skip":
         ds = ds.concatenate(_end(failures, ds))
     length = tf.data.INFINITE_CARDINALITY if repeat else len(loader)
@@ -170,7 +186,7 @@ def _epochs(first: int, repeat: bool) -> "tf.data.Dataset":
     """Give the number of a pass when it is first read; then, with `repeat`, those after it."""
     count = itertools.count(first)
 
-    begin = _in_python(lambda _: next(count), tf.TensorSpec((), tf.int64))
+    begin = in_python(lambda _: next(count), tf.TensorSpec((), tf.int64))
     passes = tf.data.Dataset.from_tensors(0)
     return mapped(passes.repeat() if repeat else passes, begin)
 
@@ -180,7 +196,7 @@ def _planned(loader: Loader, epoch: "tf.Tensor") -> "tf.data.Dataset":
     order = loader.plan.spec
     size = _chunk_batches(order.batch_size) * order.batch_size
     signature = _signature(loader)
-    chunk = _in_python(lambda e, i: _chunk(loader, int(e), int(i), size), signature)
+    chunk = in_python(lambda e, i: _chunk(loader, int(e), int(i), size), signature)
     numbers = tf.data.Dataset.range(-(-loader.plan.share // size))
     # One chunk ahead, so that no batch waits for Python.
     chunks = mapped(numbers, lambda i: chunk(epoch, i)).prefetch(1)
@@ -196,7 +212,7 @@ def _chunk_batches(batch_size: int) -> int:
 def _chunk(loader: Loader, epoch: int, i: int, size: int) -> dict[str, Any]:
     rows = loader.plan.order(epoch)[i * size : (i + 1) * size]
     own, table = source_rows(rows), loader.table
-    example = {"row": own, "image": _handed(table.images, own)}
+    example = {"row": draw_keys(rows), "image": _handed(table.images, own)}
     if table.masks is not None:
         example["mask"] = _handed(table.masks, own)
     drawn = _given(loader.draws(epoch, rows))
@@ -229,7 +245,7 @@ class _Batches:
 
     def __call__(self, epoch: "tf.Tensor", i: "tf.Tensor", given: dict[str, Any]) -> Any:
         native = self._native(epoch, given)
-        load = _in_python(self._load, native.element_spec)
+        load = in_python(self._load, native.element_spec)
         instead = mapped(tf.data.Dataset.from_tensors((epoch, i)), load)
         # Either the ops make all of a batch, or Python makes it and says what is wrong.
         tried = native.ignore_errors().concatenate(instead).take(1)
@@ -241,21 +257,24 @@ class _Batches:
         ds = mapped(ds, lambda row: self._example(epoch, row), calls=self._images_in_work)
         n = tf.size(given["example"]["row"], tf.int64)
         ds = ds.batch(n, drop_remainder=True)
-        return mapped(ds, lambda pixels: self._assembled(pixels, given["columns"]))
+        return mapped(ds, lambda pixels: self._assembled(pixels, given))
 
     def _example(self, epoch: "tf.Tensor", row: dict[str, Any]) -> dict[str, "tf.Tensor"]:
         loader = self._loader
-        render = _in_python(self._render, self._pixels)
+        render = in_python(self._render, self._pixels)
         pixels = picture(
             _content(loader.table.images, row["image"]),
             None if loader.table.masks is None else _content(loader.table.masks, row["mask"]),
             loader.image,
+            Change(loader.augment, Draws(**row["drawn"])),
+            call=lambda made: called(loader, epoch, row["row"], made),
             otherwise=lambda: render(epoch, row["row"]),
         )
         return {name: tf.ensure_shape(pixels[name], s.shape) for name, s in self._pixels.items()}
 
-    def _assembled(self, pixels: dict[str, "tf.Tensor"], columns: dict[str, Any]) -> Any:
+    def _assembled(self, pixels: dict[str, "tf.Tensor"], given: dict[str, Any]) -> Any:
         order, table = self._loader.plan.spec, self._loader.table
+        pixels, columns = mixed(pixels, given["columns"], given["example"]["drawn"].get("mix"))
         n = order.batch_size if order.drop_remainder else None
         pixels, columns = tf.nest.map_structure(
             lambda part: tf.ensure_shape(part, (n, *part.shape[1:])), (pixels, columns)
@@ -269,13 +288,12 @@ class _Batches:
         return loaded.batch
 
     def _render(self, epoch: Any, row: Any) -> dict[str, Any]:
-        loader, r = self._loader, int(row)
+        loader, r = self._loader, int(source_rows(np.array([row]))[0])
         height, width, channels = example_shape(loader.table, loader.image, r)
         out = {"image": np.empty((height, width, channels), loader.image.dtype)}
         if loader.table.masks is not None:
             out["mask"] = np.empty((height, width, 1), np.uint8)
-        drawn = loader.draws(int(epoch), np.array([r])).row(0)
-        write_example(loader.table, loader.image, r, out, loader.augment, drawn)
+        write_example(loader.table, loader.image, r, out, loader.change(int(epoch), int(row)))
         return out
 
 
@@ -301,24 +319,8 @@ def _end(failures: Failures, like: "tf.data.Dataset") -> "tf.data.Dataset":
         failures.log()
         return 0
 
-    log_op = _in_python(log, tf.TensorSpec((), tf.int64))
+    log_op = in_python(log, tf.TensorSpec((), tf.int64))
     return flat_mapped(tf.data.Dataset.from_tensors(0), lambda one: like.take(log_op(one)))
-
-
-def _in_python(function: Callable[..., Any], signature: Any) -> Callable[..., Any]:
-    """Make an op of a function that returns nested arrays as `signature` says them."""
-    specs = tf.nest.flatten(signature)
-
-    def flat(*args: Any) -> list[Any]:
-        values = tf.nest.flatten(function(*args))
-        return [np.asarray(v, s.dtype.as_numpy_dtype) for v, s in zip(values, specs, strict=True)]
-
-    def op(*args: "tf.Tensor") -> Any:
-        values = tf.numpy_function(flat, args, [spec.dtype for spec in specs])
-        values = [tf.ensure_shape(v, s.shape) for v, s in zip(values, specs, strict=True)]
-        return tf.nest.pack_sequence_as(signature, values)
-
-    return op
 
 
 def _given(parts: Any) -> dict[str, Any]:

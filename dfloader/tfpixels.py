@@ -1,6 +1,7 @@
 """Contents of files -> example, in TensorFlow's ops: decode and render over again.
 
-Imports geometry, levels' numbers, spec, tfheader, view. The arithmetic on sizes is the same code.
+Imports geometry, levels' numbers, spec, tfaugment, tfheader, view. The arithmetic on sizes is the
+same code.
 """
 
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from dfloader.batch import Loader
+from dfloader.example import Change
 from dfloader.geometry import (
     ORIENTATION_FLAGS,
     SCALES,
@@ -21,10 +23,9 @@ from dfloader.geometry import (
 )
 from dfloader.levels import LUMA
 from dfloader.spec import ImageSpec
+from dfloader.tfaugment import TENSORS, colour, erase, flip, unstacked, warp, warp_mask
 from dfloader.tfheader import JPEG, PNG, PYTHON, Header, read_header
-from dfloader.view import Numbers, View, see
-
-TENSORS = Numbers(lambda whole: tf.cast(whole, tf.float64), lambda real: tf.cast(real, tf.int64))
+from dfloader.view import View, see
 
 _PER_8_BIT_LEVEL = 257  # 65535 / 255
 
@@ -44,15 +45,15 @@ def check_supported(loader: Loader) -> None:
             f"{', '.join(map(repr, _RESIZE))}: TensorFlow has no filter of that kind that equals "
             "DataFrameSequence's. Use DataFrameSequence, or interpolation='area'."
         )
-    if loader.augment is not None:
-        raise ValueError("to_tf_dataset does not take augment=. Use DataFrameSequence for it.")
 
 
 def picture(
     data: "tf.Tensor",
     mask: "tf.Tensor | None",
     spec: ImageSpec,
+    change: Change,
     *,
+    call: Callable[[Pixels], Pixels],
     otherwise: Callable[[], Pixels],
 ) -> Pixels:
     """Make the example of a file's content, and of its mask's.
@@ -61,6 +62,8 @@ def picture(
         data: string scalar.
         mask: likewise; None: there are no masks.
         spec: what to make.
+        change: what the row goes through; the parts of its draw are tensors.
+        call: lets the user's callables change the example, before `rescale`.
         otherwise: makes an example of what TensorFlow cannot decode.
 
     Returns:
@@ -73,10 +76,17 @@ def picture(
         # Of other masks TensorFlow gives colours where their numbers are meant.
         native &= _native(mask_header, spec) & mask_header.is_grey_png
 
+    change = change._replace(drawn=unstacked(change.drawn))
+
     def made(read: Callable[..., Any]) -> Pixels:
-        image, view = read(data, header, spec)
-        pixels = {"image": _rendered(image, view, spec)}
-        return pixels if mask is None else {**pixels, "mask": _mask(mask, view, spec)}
+        image, view = read(data, header, spec, change)
+        pixels = {"image": _rendered(image, view, spec, change)}
+        if mask is not None:
+            pixels["mask"] = _mask(mask, view, spec, change)
+        pixels = call(pixels)
+        if spec.rescale is not None:
+            pixels["image"] = pixels["image"] * spec.rescale
+        return pixels
 
     makers = {PYTHON: otherwise, JPEG: lambda: made(_jpeg), PNG: lambda: made(_png)}
     chosen = tf.where(native, header.format, PYTHON)
@@ -90,12 +100,14 @@ def _native(header: Header, spec: ImageSpec) -> "tf.Tensor":
     return header.height * header.width <= spec.max_pixels
 
 
-def _jpeg(data: "tf.Tensor", header: Header, spec: ImageSpec) -> tuple["tf.Tensor", View]:
-    flags, view = _see(header, spec, scaled=True)
+def _jpeg(
+    data: "tf.Tensor", header: Header, spec: ImageSpec, change: Change
+) -> tuple["tf.Tensor", View]:
+    flags, view = _see(header, spec, change, scaled=True)
     seen = view.placement
     # A decoder that cuts gives other pixels at the edge of what it cuts.
     outer = with_margin(seen.window, seen.height, seen.width)
-    cuts = spec.resize_mode == "crop"
+    cuts = spec.resize_mode == "crop" or view.x is not None or change.drawn.crop is not None
 
     def at(k: int) -> "tf.Tensor":
         channels = 3 if spec.color_mode == "rgba" else spec.channels or 0
@@ -113,33 +125,40 @@ def _jpeg(data: "tf.Tensor", header: Header, spec: ImageSpec) -> tuple["tf.Tenso
     return _cut(image, within(seen.window, outer) if cuts else seen.window), view
 
 
-def _png(data: "tf.Tensor", header: Header, spec: ImageSpec) -> tuple["tf.Tensor", View]:
-    _, view = _see(header, spec, scaled=False)
+def _png(
+    data: "tf.Tensor", header: Header, spec: ImageSpec, change: Change
+) -> tuple["tf.Tensor", View]:
+    _, view = _see(header, spec, change, scaled=False)
     channels = {"unchanged": 0, "rgba": 4}.get(spec.color_mode, 3)
     image = _with_channels(tf.io.decode_png(data, channels), spec)
     return _cut(image, view.placement.window), view
 
 
-def _mask(data: "tf.Tensor", view: View, spec: ImageSpec) -> "tf.Tensor":
+def _mask(data: "tf.Tensor", view: View, spec: ImageSpec, change: Change) -> "tf.Tensor":
     """Pick the mask's pixels under those that `_rendered` shows; 0 outside."""
     mask, seen = tf.io.decode_png(data, 1), view.placement
     rows, columns = tf.unstack(tf.shape(mask, tf.int64)[:2])
     apart = tf.abs(columns * seen.height - rows * seen.width)
     most = tf.reduce_max(tf.stack([rows, columns, seen.height, seen.width]))
     with tf.control_dependencies([tf.debugging.assert_less_equal(apart, most)]):
-        down = _picked(seen.window.top, seen.window.height, seen.height, rows, seen.target.height)
+        mask = tf.identity(mask)
+    if change.augment is not None and view.x is not None:
+        return warp_mask(mask, view, change.augment)
+    down = _picked(seen.window.top, seen.window.height, seen.height, rows, seen.target.height)
     across = _picked(seen.window.left, seen.window.width, seen.width, columns, seen.target.width)
-    return _padded(tf.gather(tf.gather(mask, down), across, axis=1), seen.target, spec)
+    mask = tf.gather(tf.gather(mask, down), across, axis=1)
+    return flip(_padded(mask, seen.target, spec), change.drawn)
 
 
 def _picked(start: Any, length: Any, decoded: Any, stored: Any, n: Any) -> "tf.Tensor":
     return nearest_index(length, tf.range(n + 1), start=start, decoded=decoded, stored=stored)
 
 
-def _see(header: Header, spec: ImageSpec, *, scaled: bool) -> tuple[Any, View]:
+def _see(header: Header, spec: ImageSpec, change: Change, *, scaled: bool) -> tuple[Any, View]:
     flags = tf.unstack(tf.gather(tf.constant(ORIENTATION_FLAGS, tf.int64), header.orientation))
     height, width = upright_size(header.height, header.width, flags)
-    view = see(height, width, spec, scaled=scaled, numbers=TENSORS)
+    augment, drawn = change.augment, change.drawn
+    view = see(height, width, spec, scaled=scaled, augment=augment, drawn=drawn, numbers=TENSORS)
     whole = tf.nest.map_structure(lambda size: tf.cast(size, tf.int64), view.placement)
     return flags, view._replace(placement=whole)
 
@@ -172,14 +191,31 @@ def _cut(image: "tf.Tensor", box: Box) -> "tf.Tensor":
     return image[box.top : box.top + box.height, box.left : box.left + box.width]
 
 
-def _rendered(image: "tf.Tensor", view: View, spec: ImageSpec) -> "tf.Tensor":
-    target = view.placement.target
+def _rendered(image: "tf.Tensor", view: View, spec: ImageSpec, change: Change) -> "tf.Tensor":
+    """Do what `augmented.render_drawn` does."""
+    augment, drawn = change.augment, change.drawn
+    white = 65535.0 if spec.dtype == "uint16" else 255.0
     if spec.dtype == "uint16":
         image = tf.cast(image, tf.float32) * _PER_8_BIT_LEVEL
+    elif drawn.colour is not None:
+        image = tf.cast(image, tf.float32)
+    if augment is not None and view.x is not None:
+        image = warp(image, view, spec, augment, white)
+    else:
+        image = flip(_placed(image, view.placement.target, spec), drawn)
+    if drawn.colour is None:
+        image = _converted(image, spec.dtype)
+    else:
+        image = colour(image, drawn.colour, white)
+    if augment is not None and drawn.erase is not None:
+        image = erase(image, drawn.erase, augment.fill_value / 255 * white)
+    return _converted(image, spec.dtype)
+
+
+def _placed(image: "tf.Tensor", target: Box, spec: ImageSpec) -> "tf.Tensor":
     if spec.target_size is not None:
         image = _RESIZE[spec.interpolation](image, target.height, target.width)
-    image = _padded(_converted(image, spec.dtype), target, spec)
-    return image if spec.rescale is None else image * spec.rescale
+    return _padded(image, target, spec)
 
 
 def _converted(image: "tf.Tensor", dtype: str) -> "tf.Tensor":

@@ -12,10 +12,19 @@ geometry, spec.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dfloader.augment import Augment
 from dfloader.draws import NOTHING, Draws
 from dfloader.geometry import DETAIL, Box, Placement, largest, least, place
 from dfloader.spec import ImageSpec
+
+# Steps of a pixel that matrices are rounded to, of windows up to `_SHORT` pixels long; half as many
+# for each doubling. Then 24 bits hold a coordinate, and any order of float32 operations gives it
+# exactly: OpenCV and TensorFlow look at the very same points. Over 224 target pixels the rounding
+# moves the last one by 0.007 pixels of such a window.
+_SHORT, _SHORT_STEPS = 1024, 2**14
+_MOST_DOUBLINGS = 14
 
 # Fixed point of `looks`: 2**32 steps for each of up to 2**31 pixels fill an int64.
 _STEPS = 2**32
@@ -37,6 +46,10 @@ class Numbers(NamedTuple):
 
 
 PYTHON = Numbers(float, int)
+ARRAYS = Numbers(
+    real=lambda numbers: np.asarray(numbers, np.float64),
+    whole=lambda numbers: numbers.astype(np.int64),
+)
 
 
 class Axis(NamedTuple):
@@ -149,14 +162,16 @@ def _warped(
         The placement with the window that is seen, filling the target; and where the target's
         pixels look along the columns and along the rows of that window.
     """
-    window, target, (high, wide) = placed.window, placed.target, target_size
+    window, target = placed.window, placed.target
+    size = (numbers.real(target_size[0]), numbers.real(target_size[1]))
     across, down = (window.left, window.width), (window.top, window.height)
-    x = _axis(matrix[0], target_size, wide, across, (target.left, target.width), numbers)
-    y = _axis(matrix[1], target_size, high, down, (target.top, target.height), numbers)
-    left, columns = _seen(x, target_size, placed.width, numbers, endless=endless)
-    top, rows = _seen(y, target_size, placed.height, numbers, endless=endless)
-    seen = placed._replace(window=Box(top, left, rows, columns), target=Box(0, 0, high, wide))
-    return View(seen, _from(x, left, numbers), _from(y, top, numbers))
+    x = _axis(matrix[0], size, size[1], across, (target.left, target.width), numbers)
+    y = _axis(matrix[1], size, size[0], down, (target.top, target.height), numbers)
+    left, columns = _seen(x, size, placed.width, numbers, endless=endless)
+    top, rows = _seen(y, size, placed.height, numbers, endless=endless)
+    seen = placed._replace(window=Box(top, left, rows, columns), target=Box(0, 0, *target_size))
+    x, y = _from(x, left, numbers), _from(y, top, numbers)
+    return View(seen, _exact(x, size, numbers), _exact(y, size, numbers))
 
 
 def looks(axis: Axis, columns: Any, rows: Any, numbers: Numbers) -> Any:
@@ -169,7 +184,9 @@ def looks(axis: Axis, columns: Any, rows: Any, numbers: Numbers) -> Any:
     return (columns * a + (rows * b + c)) // _STEPS
 
 
-def averaged(axis: Axis, length: Any, numbers: Numbers) -> tuple[Any, Axis]:
+def averaged(
+    axis: Axis, length: Any, target_size: tuple[Any, Any], numbers: Numbers
+) -> tuple[Any, Axis]:
     """Say how many pixels to average the window's `length` into before a warp, and look at these.
 
     One for each step of the warp, so that it neither skips pixels nor blurs more than it must.
@@ -177,7 +194,8 @@ def averaged(axis: Axis, length: Any, numbers: Numbers) -> tuple[Any, Axis]:
     step = _upper((axis.a * axis.a + axis.b * axis.b) ** 0.5, 1.0)
     fewer = largest(_rounded(numbers.real(length) / step, numbers), 1)
     times = numbers.real(fewer) / numbers.real(length)
-    return fewer, Axis(axis.a * times, axis.b * times, axis.c * times)
+    size = (numbers.real(target_size[0]), numbers.real(target_size[1]))
+    return fewer, _exact(Axis(axis.a * times, axis.b * times, axis.c * times), size, numbers)
 
 
 def corners(box: Any, height: Any, width: Any, numbers: Numbers) -> tuple[Any, Any, Any, Any]:
@@ -214,7 +232,7 @@ def _axis(
 
     Args:
         line: a row of the matrix.
-        target_size: (height, width).
+        target_size: (height, width), float64.
         side: that of the target along this axis.
         window: first pixel and number of pixels that are placed on
         target: first pixel and number of pixels.
@@ -247,6 +265,16 @@ def _seen(
 
 def _from(axis: Axis, start: Any, numbers: Numbers) -> Axis:
     return axis._replace(c=axis.c - numbers.real(start))
+
+
+def _exact(axis: Axis, target_size: tuple[Any, Any], numbers: Numbers) -> Axis:
+    """Round an axis so that float32 arithmetic has no more rounding to do."""
+    rows, columns = target_size
+    most = abs(axis.c) + abs(axis.a) * columns + abs(axis.b) * rows
+    times = numbers.whole(most // _SHORT)
+    doublings = sum(2**n * least(times // 2**n, 1) for n in range(_MOST_DOUBLINGS))
+    steps = numbers.real(_SHORT_STEPS // (1 + doublings))
+    return Axis(*(((part * steps + 0.5) // 1) / steps for part in axis))
 
 
 def _rounded(value: Any, numbers: Numbers) -> Any:

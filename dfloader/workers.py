@@ -14,6 +14,7 @@ from dfloader.jobs import Here, Job
 from dfloader.memory import Ring, Slabs, Store, batch_bytes, page_aligned
 from dfloader.pool import Pool, acquire, release
 from dfloader.processes import Worker, check_portable
+from dfloader.reach import check_needs_no_framework
 from dfloader.serve import Desk
 from dfloader.shared import Block, allocate
 
@@ -57,6 +58,7 @@ class Staff:
         """Raise ValueError if the workers could not be given this loader."""
         if self.use_multiprocessing and self.workers and self.start_method != "fork":
             check_portable(loader, self.start_method).block.close()
+            check_needs_no_framework(loader.calls)
 
     @property
     def processes(self) -> bool:

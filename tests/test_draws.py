@@ -115,11 +115,11 @@ def test_erase_has_its_probability_and_stays_inside() -> None:
 
 @pytest.mark.parametrize("alpha", [0.1, 0.4, 1.0, 3.0])
 def test_mixing_follows_the_beta_distribution(alpha: float) -> None:
-    kind, part, x, y = drawn(mixup=alpha).mix.T
+    kind, part, x, y, rank = drawn(mixup=alpha).mix.T
     assert stats.kstest(part, "beta", args=(alpha, alpha)).pvalue > 1e-4
     assert not kind.any()
-    assert_uniform(x, 0, 1)
-    assert_uniform(y, 0, 1)
+    for place in (x, y, rank):
+        assert_uniform(place, 0, 1)
 
 
 def test_mixup_and_cutmix_share_the_rows() -> None:

@@ -12,21 +12,27 @@ PACKAGE = Path(__file__).parent.parent / "dfloader"
 # A module imports only from rows above its own. A new module needs a place here.
 LAYERS = [
     {"errors", "geometry", "scratch", "remote", "augment", "philox", "apportion", "magic", "rows"},
+    {"idg"},
     {"spec", "header"},
     {"packed", "tfrecord", "plan", "labels", "levels", "draws"},
     {"view", "ranges", "columns"},
+    {"transforms"},
     {"source", "decode", "warp"},
     {"table", "render", "files"},
     {"classes", "weights", "augmented", "encode", "records_schema"},
+    {"mix"},
     {"multilabel"},
     {"targets"},
     {"example"},
+    {"trial"},
     {"frame", "batch", "memory", "records_shard"},
     {"shared", "jobs", "backend", "position", "failures", "records_table", "records_check"},
+    {"layers", "tfaugment", "reach"},
     {"serve", "pool"},
     {"processes"},
     {"workers", "tfheader", "tfmap"},
     {"tfpixels", "class_weights", "feeds"},
+    {"tfmix", "tfpython"},
     {"tfdata", "records_write", "generators"},
     {"sequence"},
     {"split", "checks", "prediction", "migrate"},
@@ -37,7 +43,16 @@ LAYERS = [
     {"cli"},
 ]
 FRAMEWORKS = {"tensorflow", "keras", "tf_keras"}
-FRONTS = {"backend", "class_weights", "generators", "sequence"}
+FRONTS = {
+    "backend",
+    "class_weights",
+    "generators",
+    "layers",
+    "sequence",
+    "tfaugment",
+    "tfmix",
+    "tfpython",
+}
 FRONTS |= {"tfdata", "tfheader", "tfmap", "tfpixels"}
 READS_FRAMES = {"columns", "classes", "multilabel", "targets", "weights", "frame"}
 GIVES_FRAMES = {
