@@ -30,7 +30,7 @@ LAYERS = [
     {"layers", "tfaugment", "reach"},
     {"serve", "pool"},
     {"processes"},
-    {"workers", "tfheader", "tfmap"},
+    {"workers", "tfheader", "tfmap", "allocator"},
     {"tfpixels", "class_weights", "feeds"},
     {"tfmix", "tfpython"},
     {"tfdata", "records_write", "generators"},
