@@ -300,16 +300,15 @@ class _Batches:
 def _handed(source: Source, rows: Any) -> Any:
     """Give paths, or contents; nothing for what only Python can read: addresses and arrays."""
     values = source.take(rows)
+    nothing = os.fsencode(os.devnull) if source.kind == "path" else b""
     for i, value in enumerate(values):
         if is_address(value) if source.kind == "path" else value.startswith(NPY_MAGIC):
-            values[i] = b""
+            values[i] = nothing
     return values
 
 
 def _content(source: Source, value: "tf.Tensor") -> "tf.Tensor":
-    if source.kind == "encoded":
-        return value
-    return tf.cond(value == b"", lambda: value, lambda: tf.io.read_file(value))
+    return value if source.kind == "encoded" else tf.io.read_file(value)
 
 
 def _end(failures: Failures, like: "tf.data.Dataset") -> "tf.data.Dataset":
