@@ -33,6 +33,7 @@ LAYERS = [
     {"workers", "tfheader", "tfmap", "allocator"},
     {"tfpixels", "class_weights", "feeds"},
     {"tfmix", "tfpython"},
+    {"tfbatches"},
     {"tfdata", "records_write", "generators"},
     {"sequence"},
     {"split", "checks", "prediction", "migrate"},
@@ -50,6 +51,7 @@ FRONTS = {
     "layers",
     "sequence",
     "tfaugment",
+    "tfbatches",
     "tfmix",
     "tfpython",
 }

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 from PIL import Image
 
-from dfloader import DataFrameSequence, tfdata, to_tf_dataset
+from dfloader import DataFrameSequence, tfbatches, to_tf_dataset
 from dfloader.batch import Loader
 
 SMALL = {"target_size": (24, 32), "seed": 3}
@@ -32,7 +32,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         return call
 
     monkeypatch.setattr(Loader, "loaded", counted("batches", Loader.loaded))
-    monkeypatch.setattr(tfdata, "write_example", counted("pictures", tfdata.write_example))
+    monkeypatch.setattr(tfbatches, "write_example", counted("pictures", tfbatches.write_example))
     return counter
 
 
@@ -177,13 +177,13 @@ def test_a_pass_that_is_given_up_leaves_the_next_ones_whole(df: pd.DataFrame) ->
 
 def test_a_picture_is_traced_once(df: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     traced = []
-    picture = tfdata.picture
+    picture = tfbatches.picture
 
     def counted(*args: Any, **keywords: Any) -> Any:
         traced.append(1)
         return picture(*args, **keywords)
 
-    monkeypatch.setattr(tfdata, "picture", counted)
+    monkeypatch.setattr(tfbatches, "picture", counted)
     dataset = to_tf_dataset(df, 3, **SMALL)
     for _ in range(2):
         list(dataset)

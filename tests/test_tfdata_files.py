@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 from PIL import Image
 
-from dfloader import DataFrameSequence, tfdata, to_tf_dataset
+from dfloader import DataFrameSequence, tfbatches, to_tf_dataset
 
 AWKWARD = Path(__file__).parent.parent / "sample_data" / "awkward"
 # Those that TensorFlow does not decode, or not to the right pixels.
@@ -25,13 +25,13 @@ LOCAL = {"class_mode": None, "shuffle": False, "seed": 1}
 def rendered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """List the rows that Python renders for the graph."""
     rows: list[int] = []
-    write = tfdata.write_example
+    write = tfbatches.write_example
 
     def listed(table: Any, spec: Any, row: int, *rest: Any) -> None:
         rows.append(row)
         write(table, spec, row, *rest)
 
-    monkeypatch.setattr(tfdata, "write_example", listed)
+    monkeypatch.setattr(tfbatches, "write_example", listed)
     return rows
 
 
