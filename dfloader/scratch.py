@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-# Larger blocks are given back at once: 64 MiB is 12 megapixels as float32 RGB, halved once.
+# Larger blocks are given back at once: 12 megapixels of RGB are 36 MB.
 KEPT_BYTES = 64 * 2**20
 
 _blocks = threading.local()

@@ -111,6 +111,19 @@ def test_unchanged_skips_to_the_first_file_that_says_its_channels(broken: pd.Dat
     assert w.tolist() == [0, 1, 1]
 
 
+def test_files_and_arrays_of_many_channels(tmp_path: Path) -> None:
+    arrays = [np.random.default_rng(i).random((20 + i, 30, 7)) for i in range(4)]
+    for i, array in enumerate(arrays):
+        np.save(tmp_path / f"{i}.npy", array)
+    files = pd.DataFrame({"filename": [f"{i}.npy" for i in range(4)]})
+    spec: dict[str, Any] = {"class_mode": None, "color_mode": "unchanged"}
+    from_files = loader(files, directory=tmp_path, **spec).load(0, 0)
+    from_frame = loader(pd.DataFrame({"image": arrays}), **spec).load(0, 0)
+    assert from_files.shape == (4, 24, 32, 7)
+    assert 0 <= from_files.min() < from_files.max() <= 255
+    assert np.array_equal(from_files, from_frame)
+
+
 @pytest.fixture
 def masked(tmp_path: Path) -> pd.DataFrame:
     """Three pictures whose left half is white, with a mask that is 2 there, 7 elsewhere."""

@@ -3,6 +3,7 @@
 import io
 import threading
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,13 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 import tifffile
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from PIL import Image
 
 from dfloader.decode import channels, decode, decode_mask, probe
 from dfloader.errors import DecodeError
-from dfloader.geometry import Placement
+from dfloader.geometry import ORIENTATION_FLAGS, Placement
 from dfloader.header import Header
 from dfloader.levels import ink_to_rgb
 from dfloader.render import render
@@ -89,6 +92,17 @@ def encoded(image: Array | Image.Image, form: str, **options: Any) -> bytes:
     picture = Image.fromarray(image) if isinstance(image, np.ndarray) else image
     picture.save(file, form, **options)
     return file.getvalue()
+
+
+def turned(upright: Array, orientation: int, form: str) -> bytes:
+    """Store a picture as a camera held otherwise does."""
+    transpose, flip_rows, flip_columns = ORIENTATION_FLAGS[orientation]
+    stored = upright[:: 1 - 2 * flip_rows, :: 1 - 2 * flip_columns]
+    stored = stored.swapaxes(0, 1) if transpose else stored
+    exif = Image.Exif()
+    exif[ORIENTATION] = orientation
+    options = {"quality": 95} if form == "JPEG" else {}
+    return encoded(np.ascontiguousarray(stored), form, exif=exif, **options)
 
 
 def npy(array: Array) -> bytes:
@@ -184,6 +198,44 @@ def test_orientation_turns_the_known_corner_to_the_top_left(
     assert abs(out[4, 4] - 200).max() <= 3
     as_stored = loaded(data, target_size=(64, 64), decode=how, exif=False)
     assert abs(as_stored - quadrants(values, 64, 64)).mean() < 4
+
+
+@pytest.mark.parametrize("form", ["JPEG", "PNG", "TIFF"])
+@pytest.mark.parametrize("how", ["scaled", "full"])
+@pytest.mark.parametrize("mode", ["rgb", "rgba", "grayscale", "unchanged"])
+@settings(max_examples=8, deadline=None)
+@given(draw=st.data())
+def test_a_mark_in_a_file_lands_where_the_geometry_says(
+    mode: str, how: str, form: str, draw: st.DataObject
+) -> None:
+    resize_mode = draw.draw(st.sampled_from(["stretch", "crop", "pad"]))
+    height, width = (draw.draw(st.integers(100, 300)) for _ in range(2))
+    rows, columns = (draw.draw(st.integers(12, 40)) for _ in range(2))
+    orientation = draw.draw(st.integers(1, 8))
+    said: dict[str, Any] = {"color_mode": mode, "decode": how, "resize_mode": resize_mode}
+    spec = ImageSpec(target_size=(rows, columns), interpolation="area", **said)
+    whole = see(height, width, replace(spec, decode="full"), scaled=False).placement
+    window, target = whole.window, whole.target
+    # A white square of some target pixels, around a point that the target shows.
+    y = window.top + window.height * draw.draw(st.integers(20, 80)) // 100
+    x = window.left + window.width * draw.draw(st.integers(20, 80)) // 100
+    half = 3 * max(window.height // target.height, window.width // target.width) + 8
+    upright = np.full((height, width, 3), 40, np.uint8)
+    upright[max(0, y - half) : y + half, max(0, x - half) : x + half] = 220
+    data = turned(upright, orientation, form)
+    out = loaded(data, target_size=(rows, columns), interpolation="area", **said)
+    row = target.top + (y - window.top) * target.height // window.height
+    column = target.left + (x - window.left) * target.width // window.width
+    assert abs(out[row, column, 0] - 220) <= 8
+    if mode == "rgba":
+        assert abs(out[row, column, 3] - 255) < 0.01
+    shown = out[target.top :, target.left :][: target.height, : target.width, 0]
+    marked = cv2.resize(
+        upright[window.top :, window.left :][: window.height, : window.width, 0],
+        (target.width, target.height),
+        interpolation=cv2.INTER_AREA,
+    )
+    assert abs(shown - marked).mean() < 12
 
 
 def test_jpeg_equals_opencv_and_pillow_bit_for_bit() -> None:
@@ -427,10 +479,14 @@ def test_masks_that_hold_no_class_numbers_are_an_error() -> None:
         decode_mask(npy(np.array([[0.5, 3.0]])), ImageSpec())
 
 
-def test_warm_decoding_allocates_nothing() -> None:
-    data = encoded(photo(600, 800), "JPEG")
-    out = np.empty((224, 224, 3), np.float32)
-    spec = ImageSpec(target_size=(224, 224))
+@pytest.mark.parametrize("how", ["scaled", "full"])
+@pytest.mark.parametrize("dtype", ["float32", "uint8"])
+@pytest.mark.parametrize("interpolation", ["bilinear", "area"])
+def test_warm_decoding_allocates_nothing(interpolation: str, dtype: str, how: str) -> None:
+    data = encoded(photo(1500, 2000), "JPEG")
+    out = np.empty((224, 224, 3), dtype)
+    said: dict[str, Any] = {"interpolation": interpolation, "dtype": dtype, "decode": how}
+    spec = ImageSpec(target_size=(224, 224), **said)
 
     def once() -> None:
         header = probe(data)

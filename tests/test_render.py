@@ -138,6 +138,19 @@ def test_area_is_bilinear_along_an_axis_that_grows() -> None:
     assert np.allclose(out, rendered(rows, target_size=(10, 60)), atol=1e-3)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "uint16"])
+@pytest.mark.parametrize("interpolation", ["bilinear", "area"])
+@pytest.mark.parametrize("size", [(20, 30), (70, 30), (20, 120), (70, 120)])
+def test_large_pictures_give_band_by_band_what_they_give_at_once(
+    size: tuple[int, int], interpolation: str, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: dict[str, Any] = {"target_size": size, "interpolation": interpolation, "dtype": dtype}
+    at_once = rendered(smooth(57, 90), **said)
+    monkeypatch.setattr("dfloader.render._BAND_VALUES", 1000)
+    difference = rendered(smooth(57, 90), **said).astype(float) - at_once
+    assert abs(difference).max() <= (1 if dtype == "uint16" else 1e-3)
+
+
 def test_filters_are_pillows() -> None:
     from PIL import Image
 
