@@ -99,11 +99,12 @@ def measure(name: str, path: str) -> tuple[float, int]:
     cv2.setNumThreads(1)
     load = LOADERS[name](path)
     load()
-    count, began = 0, time.process_time()
-    while time.process_time() - began < SECONDS:
+    times: list[float] = []
+    while sum(times) < SECONDS:
+        began = time.process_time()
         load()
-        count += BATCH
-    milliseconds = (time.process_time() - began) / count * 1000
+        times.append(time.process_time() - began)
+    milliseconds = statistics.median(times) / BATCH * 1000
     tracemalloc.start()
     load()
     peak = tracemalloc.get_traced_memory()[1] - Path(path).stat().st_size
