@@ -20,6 +20,7 @@ _MODULES = {
     "predict": "prediction",
     "predict_generator": "generators",
     "split_dataframe": "split",
+    "read_tfrecords": "records_read",
     "to_tf_dataset": "tfdata",
     "write_tfrecords": "records_write",
 }

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dfloader.augment import Augment, check_crop
+from dfloader.cache import Cache, open_cache
 from dfloader.draws import CALL_STREAM, Draws, draw
 from dfloader.errors import DecodeError
-from dfloader.example import Change, example_shape, write_example
+from dfloader.example import Change, example_shape, parts_of, write_decoded, write_example
 from dfloader.mix import check_mixes, mix_columns, mix_images, mix_masks, mixing_of
 from dfloader.philox import generator
 from dfloader.plan import Plan
@@ -58,7 +59,9 @@ def prepare(table: Table, spec: Spec) -> "Loader":
     if augment is not None:
         check_crop(augment, spec.image.target_size)
         check_mixes(augment, table.signature().y, masks=table.masks is not None)
-    return Loader(table, spec.image, plan, augment, tried_on_a_row(calls, table, spec.image))
+    calls = tried_on_a_row(calls, table, spec.image)
+    cache = None if spec.cache is None else open_cache(table, spec.image, spec.cache)
+    return Loader(table, spec.image, plan, augment, calls, cache)
 
 
 class Loaded(NamedTuple):
@@ -77,6 +80,7 @@ class Loader:
     plan: Plan
     augment: Augment | None = None
     calls: tuple[Call, ...] = ()
+    cache: Cache | None = None
 
     def __len__(self) -> int:
         return len(self.plan)
@@ -91,7 +95,10 @@ class Loader:
 
     def loaded(self, epoch: int, i: int) -> Loaded:
         """Load a batch as `load` does, and say which rows failed."""
-        rows = self.plan.rows(epoch, i)
+        return self.loaded_rows(epoch, self.plan.rows(epoch, i))
+
+    def loaded_rows(self, epoch: int, rows: Rows) -> Loaded:
+        """Load the batch of any rows, as they are in `epoch`; `~r` is padding with row r."""
         pixels = {
             name: np.empty((len(rows), *spec.shape), spec.dtype)  # type: ignore[type-var]
             for name, spec in (self.pixels() or self._pixels_of(rows)).items()
@@ -102,7 +109,7 @@ class Loader:
     def pixels(self) -> dict[str, ArraySpec] | None:
         """Say what `fill` writes for a row; None: only the files know."""
         image = self.image.signature()
-        return None if None in image.shape else self._with_mask(image)
+        return None if None in image.shape else parts_of(self.table, image)
 
     def fill(self, epoch: int, rows: Rows, pixels: Pixels) -> tuple[DecodeError, ...]:
         """Render rows, as they are in `epoch`, into memory as `pixels` says it: all of it.
@@ -115,7 +122,7 @@ class Loader:
         for i, row in enumerate(source_rows(rows).tolist()):
             slots = {name: values[i] for name, values in pixels.items()}
             try:
-                write_example(self.table, self.image, row, slots, next(changes))
+                self._write(row, slots, next(changes))
             except DecodeError as error:
                 if self.image.on_error == "raise":
                     raise
@@ -163,10 +170,11 @@ class Loader:
             rng = partial(self.rng, epoch, key)
             yield Change(self.augment, draws.row(i), self.calls, rng)
 
-    def _with_mask(self, image: ArraySpec) -> dict[str, ArraySpec]:
-        if self.table.masks is None:
-            return {"image": image}
-        return {"image": image, "mask": ArraySpec((*image.shape[:2], 1), "uint8")}
+    def _write(self, row: int, slots: dict[str, npt.NDArray[Any]], change: Change) -> None:
+        if self.cache is None:
+            write_example(self.table, self.image, row, slots, change)
+        else:
+            write_decoded(self.table, self.image, row, self.cache.row(row), slots, change)
 
     def _pixels_of(self, rows: Rows) -> dict[str, ArraySpec]:
         """Ask the first file that can be read."""
@@ -177,7 +185,7 @@ class Loader:
                 if self.image.on_error == "raise" or row == source_rows(rows)[-1]:
                     raise
                 continue
-            return self._with_mask(ArraySpec(shape, self.image.dtype))
+            return parts_of(self.table, ArraySpec(shape, self.image.dtype))
         raise AssertionError("a batch has rows")
 
 

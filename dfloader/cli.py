@@ -8,8 +8,6 @@ Contract:
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -18,14 +16,12 @@ import typer
 from rich.console import Console
 
 import dfloader
-from dfloader.errors import DataFrameError, DecodeError
+from dfloader import cli_data
+from dfloader.cli_errors import PROBLEMS, Debug, Directory, XCol, YCol, errors_explained
 from dfloader.usage import WrongUseError
 
 if TYPE_CHECKING:
     from dfloader.tasks import Task
-
-PROBLEMS = 1
-WRONG_USE = 2
 
 app = typer.Typer(
     name="dfloader",
@@ -43,13 +39,9 @@ Frame = Annotated[
         "image paths and one of labels. Left out: sample_data.",
     ),
 ]
-Directory = Annotated[
-    Path | None,
-    typer.Option(help="Where relative paths in FRAME start. Left out: FRAME's own folder."),
-]
-XCol = Annotated[str | None, typer.Option("--x-col", help="The column of paths, if not filename.")]
-YCol = Annotated[str | None, typer.Option("--y-col", help="The column of labels, if not class.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+app.command()(cli_data.check)
+app.command()(cli_data.convert)
+app.add_typer(cli_data.service)
 
 
 def main() -> None:
@@ -97,7 +89,7 @@ def demo(
         raise typer.BadParameter("Give FRAME or --photos, not both.")
     if frame is None and (directory or x_col or y_col):
         raise typer.BadParameter("--directory, --x-col and --y-col say how FRAME is read: name it.")
-    with _errors_explained(debug):
+    with errors_explained(debug):
         _quieten_tensorflow()
         from dfloader.demo import Options, reaches_floor, run  # loads TensorFlow
         from dfloader.timing import cores
@@ -121,7 +113,7 @@ def migrate(
 
     Prints the lines that change, and what to look at; without --write the file stays as it is.
     """
-    with _errors_explained(debug):
+    with errors_explained(debug):
         from dfloader.migrate import report  # loads LibCST, an extra
 
         try:
@@ -144,26 +136,6 @@ def _task(
     if frame is not None:
         return frame_task(frame, directory=directory, x_col=x_col, y_col=y_col, seed=seed)
     return photos_task(folder, seed) if photos else sample_task()
-
-
-@contextmanager
-def _errors_explained(debug: bool) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        if debug:
-            raise
-        raise typer.Exit(_explain(error)) from error
-
-
-def _explain(error: Exception) -> int:
-    """Print an error in a sentence; return the exit status."""
-    known = isinstance(error, (DataFrameError, DecodeError, WrongUseError))
-    name = "" if known else f"{type(error).__name__}: "
-    typer.echo(f"Error: {name}{error}", err=True)
-    if not known:
-        typer.echo("That is not foreseen: --debug shows the traceback.", err=True)
-    return WRONG_USE if isinstance(error, WrongUseError) else PROBLEMS
 
 
 def _quieten_tensorflow() -> None:

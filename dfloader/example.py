@@ -17,7 +17,7 @@ from dfloader.draws import NOTHING, Draws
 from dfloader.errors import DecodeError
 from dfloader.geometry import Placement
 from dfloader.source import Source
-from dfloader.spec import ImageSpec
+from dfloader.spec import ArraySpec, ImageSpec
 from dfloader.table import Table
 from dfloader.transforms import Call, apply
 from dfloader.view import View, see
@@ -69,10 +69,32 @@ def write_example(
         with _located(table.masks, row):
             mask = _fitting_mask(table.masks.read(row), spec, view.placement)
             render_mask_drawn(mask, view, change.augment, change.drawn, out["mask"])
-    if change.calls:
-        _call(table, row, out, change)
-    if spec.rescale is not None:
-        np.multiply(out["image"], spec.rescale, out=out["image"])
+    _end(table, spec, row, out, change)
+
+
+def write_decoded(
+    table: Table,
+    spec: ImageSpec,
+    row: int,
+    pixels: Mapping[str, npt.NDArray[np.uint8]],
+    out: Mapping[str, Array],
+    change: Change,
+) -> None:
+    """Do what `write_example` does, of an "image" and "mask" that have the target's size."""
+    height, width = pixels["image"].shape[:2]
+    augment, drawn = change.augment, change.drawn
+    view = see(height, width, spec, scaled=False, augment=augment, drawn=drawn)
+    render_drawn(pixels["image"], view, spec, augment, drawn, out["image"])
+    if "mask" in out:
+        render_mask_drawn(pixels["mask"], view, augment, drawn, out["mask"])
+    _end(table, spec, row, out, change)
+
+
+def parts_of(table: Table, image: ArraySpec) -> dict[str, ArraySpec]:
+    """Say what is rendered of a row whose image is `image`: that, and its mask if it has one."""
+    if table.masks is None:
+        return {"image": image}
+    return {"image": image, "mask": ArraySpec((*image.shape[:2], 1), "uint8")}
 
 
 def example_shape(table: Table, spec: ImageSpec, row: int) -> tuple[int, int, int]:
@@ -95,6 +117,13 @@ def _write_image(data: bytes, spec: ImageSpec, change: Change, out: Array) -> Vi
     image = decode(data, spec, header, scale=view.placement.scale)
     render_drawn(image, view, spec, augment, drawn, out)
     return view
+
+
+def _end(table: Table, spec: ImageSpec, row: int, out: Mapping[str, Array], change: Change) -> None:
+    if change.calls:
+        _call(table, row, out, change)
+    if spec.rescale is not None:
+        np.multiply(out["image"], spec.rescale, out=out["image"])
 
 
 def _call(table: Table, row: int, out: Mapping[str, Array], change: Change) -> None:

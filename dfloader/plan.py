@@ -24,6 +24,7 @@ from dfloader.spec import OrderSpec
 
 _ORDER_STREAM = 1
 _DRAW_STREAM = 2
+_SHARD_STREAM = 5  # 3 and 4 are those of draws
 # A double has 53 bits: the raw 64 bits lose 11 and become a fraction in [0, 1).
 _FRACTION_BITS = 53
 
@@ -125,6 +126,12 @@ class Plan:
 def fresh_seed() -> int:
     """Draw a seed from the operating system, leaving every random state as it was."""
     return secrets.randbits(63)
+
+
+def mix(n: int, seed: int, epoch: int) -> tuple[Rows, int]:
+    """Give an order of `n` shards, and a seed for the buffer that mixes their records."""
+    raw = _stream(seed, epoch, _SHARD_STREAM).random_raw(n + 1)
+    return np.argsort(raw[:n], kind="stable"), int(raw[n] >> np.uint64(1))
 
 
 @lru_cache(maxsize=8)

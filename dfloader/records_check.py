@@ -1,10 +1,11 @@
 """Check a folder of records: every file there, every byte as it was written."""
 
-import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+import google_crc32c
 
 from dfloader import tfrecord
 from dfloader.errors import DataFrameError, DecodeError
@@ -59,7 +60,7 @@ def _content_problems(path: Path, shard: ShardInfo) -> Iterator[str]:
         return
     if count != shard.rows:
         yield f"it holds {count} records, and the schema says {shard.rows}"
-    elif _sha256(path) != shard.sha256:
+    elif _crc32c(path) != shard.crc32c:
         yield "its checksum is not the schema's: it was replaced by another file"
 
 
@@ -73,9 +74,9 @@ def _index_problems(path: Path, shard: ShardInfo, schema: Schema) -> Iterator[st
         yield "its index belongs to other records"
 
 
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
+def _crc32c(path: Path) -> int:
+    crc = 0
     with path.open("rb") as file:
         while block := file.read(_READ_BYTES):
-            digest.update(block)
-    return digest.hexdigest()
+            crc = google_crc32c.extend(crc, block)
+    return crc

@@ -106,12 +106,12 @@ class Output:
 
 @dataclass(frozen=True)
 class ShardInfo:
-    """A written shard: its file's name, records, size and SHA-256."""
+    """A written shard: its file's name, records, size and CRC-32C, as object stores give it."""
 
     name: str
     rows: int
     bytes: int
-    sha256: str
+    crc32c: int
 
 
 @dataclass(frozen=True)

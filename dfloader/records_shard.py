@@ -4,7 +4,6 @@
 2. A shard's index is renamed before the shard, so that a shard is never without one.
 """
 
-import hashlib
 import io
 import os
 import secrets
@@ -131,8 +130,7 @@ def read_index(path: Path) -> Index:
         ) from error
     offsets = _under("offsets/", arrays)
     columns = {n: Column(data, offsets.get(n)) for n, data in _under("data/", arrays).items()}
-    rows, size = arrays["sizes"].tolist()
-    info = ShardInfo(path.name, rows, size, arrays["sha256"].item())
+    info = ShardInfo(path.name, *arrays["info"].tolist())
     return Index(columns, _under("place/", arrays), info, arrays["key"].item())
 
 
@@ -151,7 +149,7 @@ def beside(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _write(shard: Shard, file: IO[bytes]) -> Index:
-    digest, size = hashlib.sha256(), 0
+    crc, size = 0, 0
     sources = {"image": shard.images, "mask": shard.masks}
     places: dict[str, list[tuple[int, int, int]]] = {
         name: [] for name, source in sources.items() if source is not None
@@ -164,9 +162,9 @@ def _write(shard: Shard, file: IO[bytes]) -> Index:
             places[name].append((start, len(content), google_crc32c.value(content)))
         for part in tfrecord.frame(example.parts):
             file.write(part)
-            digest.update(part)
+            crc = google_crc32c.extend(crc, part)
             size += len(part)
-    info = ShardInfo(Path(shard.path).name, len(shard.images), size, digest.hexdigest())
+    info = ShardInfo(Path(shard.path).name, len(shard.images), size, crc)
     arrays = {name: np.array(place, np.int64).reshape(-1, 3) for name, place in places.items()}
     return Index(shard.columns, arrays, info, shard.key)
 
@@ -198,8 +196,7 @@ def _save(index: Index, file: IO[bytes]) -> None:
         **{f"data/{name}": column.data for name, column in index.columns.items()},
         **lists,
         **{f"place/{name}": place for name, place in index.places.items()},
-        "sizes": np.array([index.info.rows, index.info.bytes], np.int64),
-        "sha256": np.array(index.info.sha256),
+        "info": np.array([index.info.rows, index.info.bytes, index.info.crc32c], np.int64),
         "key": np.array(index.key),
     }
     with io.BytesIO() as whole:  # a zip seeks back and forth, and the file is only written on

@@ -182,12 +182,14 @@ class Spec:
         image: about the files.
         order: about the rows.
         augment: as it was said; `transforms.resolve` reads it.
+        cache: "memory", a folder, or None.
     """
 
     frame: FrameSpec
     image: ImageSpec
     order: OrderSpec
     augment: Any = None
+    cache: str | os.PathLike[str] | None = None
 
 
 def parse(batch_size: int, keywords: Mapping[str, Any], *, fresh_seed: int) -> Spec:
@@ -215,13 +217,14 @@ def parse(batch_size: int, keywords: Mapping[str, Any], *, fresh_seed: int) -> S
         ImageSpec(**_taken(ImageSpec, keywords)),
         OrderSpec(**order),
         keywords.get("augment"),
+        keywords.get("cache"),
     )
 
 
 def known_keywords() -> tuple[str, ...]:
     """List the keywords of `**spec`."""
     named = [f.name for part in (FrameSpec, ImageSpec, OrderSpec) for f in fields(part)]
-    return (*(name for name in dict.fromkeys(named) if name != "batch_size"), "augment")
+    return (*(name for name in dict.fromkeys(named) if name != "batch_size"), "augment", "cache")
 
 
 def check_keywords(given: Iterable[str], known: Sequence[str]) -> None:

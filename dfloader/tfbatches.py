@@ -41,7 +41,9 @@ class Batches:
     def __call__(self, epoch: "tf.Tensor", i: "tf.Tensor", given: dict[str, Any]) -> Any:
         native = self._native(epoch, given)
         load = in_python(self._load, native.element_spec)
-        instead = mapped(tf.data.Dataset.from_tensors((epoch, i)), load)
+        if self._loader.cache is not None:
+            return load(epoch, given["rows"])
+        instead = mapped(tf.data.Dataset.from_tensors((epoch, given["rows"])), load)
         # Either the ops make all of a batch, or Python makes it and says what is wrong.
         tried = native.ignore_errors().concatenate(instead).take(1)
         return tried.with_options(options()).get_single_element()
@@ -77,8 +79,8 @@ class Batches:
         mask = pixels.get("mask")
         return assemble(pixels["image"], Columns(**columns), mask=mask, y_is_x=table.y_is_x)
 
-    def _load(self, epoch: Any, i: Any) -> Any:
-        loaded = self._loader.loaded(int(epoch), int(i))
+    def _load(self, epoch: Any, rows: Any) -> Any:
+        loaded = self._loader.loaded_rows(int(epoch), rows)
         self._failures.add(loaded.failures)
         return loaded.batch
 
@@ -108,13 +110,34 @@ def planned(loader: Loader, epoch: "tf.Tensor") -> "tf.data.Dataset":
 def _chunk(loader: Loader, epoch: int, start: int, many: int) -> dict[str, Any]:
     """Give what `many` batches take, from batch `start` on."""
     numbers = range(start, min(start + many, len(loader)))
-    rows = np.concatenate([loader.plan.rows(epoch, i) for i in numbers])
+    return _of_rows(loader, epoch, np.concatenate([loader.plan.rows(epoch, i) for i in numbers]))
+
+
+def all_planned(loader: Loader) -> "tf.data.Dataset":
+    """Give the same as `planned` without Python and epochs: all rows lie in the graph."""
+    order = loader.plan.spec
+    rows = loader.plan.ordered().order(0)
+    ds = tf.data.Dataset.from_tensor_slices(_of_rows(loader, 0, rows))
+    # Without a seed: with one, every pass would have the same order.
+    ds = ds.shuffle(len(rows)) if order.shuffle else ds
+    ds = ds.batch(order.batch_size, drop_remainder=order.drop_remainder)
+    first = tf.constant(0, tf.int64)
+    return mapped(ds, lambda given: (first, first, given))
+
+
+def _of_rows(loader: Loader, epoch: int, rows: Any) -> dict[str, Any]:
     own, table = source_rows(rows), loader.table
-    example = {"row": draw_keys(rows), "image": _handed(table.images, own)}
+    example = {"row": draw_keys(rows), "image": _handed(loader, table.images, own)}
     if table.masks is not None:
-        example["mask"] = _handed(table.masks, own)
-    drawn = _given(loader.draws(epoch, rows))
-    return {"example": {**example, "drawn": drawn}, "columns": _given(table.take(rows))}
+        example["mask"] = _handed(loader, table.masks, own)
+    example |= {"drawn": _given(loader.draws(epoch, rows))}
+    return {"rows": rows, "example": example, "columns": _given(table.take(rows))}
+
+
+def drawn(loader: Loader, epoch: "tf.Tensor", rows: "tf.Tensor") -> dict[str, "tf.Tensor"]:
+    """Give what rows (n,) go through in an epoch, as an op."""
+    draw = in_python(lambda e, r: _given(loader.draws(int(e), r)), _drawn_signature(loader))
+    return draw(epoch, rows) if loader.augment is not None else {}
 
 
 def _signature(loader: Loader) -> dict[str, Any]:
@@ -122,15 +145,23 @@ def _signature(loader: Loader) -> dict[str, Any]:
     example: dict[str, Any] = {"row": tf.TensorSpec((None,), tf.int64), "image": strings}
     if loader.table.masks is not None:
         example["mask"] = strings
-    drawn = NOTHING if loader.augment is None else draws_signature(loader.augment)
     return {
-        "example": {**example, "drawn": _tensor_specs(_given(drawn))},
+        "rows": tf.TensorSpec((None,), tf.int64),
+        "example": {**example, "drawn": _drawn_signature(loader)},
         "columns": _tensor_specs(_given(loader.table.signature())),
     }
 
 
-def _handed(source: Source, rows: Any) -> Any:
-    """Give paths, or contents; nothing for what only Python can read: addresses and arrays."""
+def _drawn_signature(loader: Loader) -> dict[str, Any]:
+    drawn = NOTHING if loader.augment is None else draws_signature(loader.augment)
+    signature: dict[str, Any] = _tensor_specs(_given(drawn))
+    return signature
+
+
+def _handed(loader: Loader, source: Source, rows: Any) -> Any:
+    """Give paths, or contents; nothing for what only Python reads: addresses, arrays, a cache."""
+    if loader.cache is not None:
+        return np.full(len(rows), b"", object)
     values = source.take(rows)
     nothing = os.fsencode(os.devnull) if source.kind == "path" else b""
     for i, value in enumerate(values):

@@ -21,8 +21,9 @@ from dfloader.frame import resolve
 from dfloader.labels import each_encoder
 from dfloader.layers import NO_LAYERS, Layers
 from dfloader.plan import fresh_seed
+from dfloader.service import distributed
 from dfloader.spec import parse
-from dfloader.tfbatches import Batches, options, planned
+from dfloader.tfbatches import Batches, all_planned, options, planned
 from dfloader.tfmap import flat_mapped, mapped
 from dfloader.tfpixels import check_supported
 from dfloader.tfpython import in_python, layered
@@ -41,6 +42,7 @@ def to_tf_dataset(
     deterministic: bool = True,
     repeat: bool = False,
     input_context: "tf.distribute.InputContext | None" = None,
+    service: str | None = None,
     **spec: Any,
 ) -> "FrameDataset":
     """Build a dataset of batches; its n-th pass is epoch n.
@@ -57,6 +59,8 @@ def to_tf_dataset(
         deterministic: keep the plan's order; False may be faster and gives another one.
         repeat: never end; epoch follows epoch.
         input_context: of `distribute_datasets_from_function`; says `shard`.
+        service: ``grpc://host:port`` of a tf.data service, whose workers do the work: each row once
+            an epoch, in no order of the plan's; each worker ends with a short batch of its own.
         **spec: the common keywords, as for `DataFrameSequence`.
 
     Returns:
@@ -74,7 +78,7 @@ def to_tf_dataset(
         >>> [x.shape for x, y in ds.take(1)]
         [TensorShape([16, 64, 64, 3])]
     """
-    said = parse(batch_size, _sharded(spec, input_context), fresh_seed=fresh_seed())
+    said = parse(batch_size, sharded(spec, input_context), fresh_seed=fresh_seed())
     loader = prepare(resolve(df, said.frame), said)
     return dataset(
         loader,
@@ -82,6 +86,7 @@ def to_tf_dataset(
         prefetch=prefetch,
         deterministic=deterministic,
         repeat=repeat,
+        service=service,
         layers=Layers(changes(said.augment).layers),
     )
 
@@ -89,22 +94,51 @@ def to_tf_dataset(
 def dataset(
     loader: Loader,
     *,
-    num_parallel_calls: int | None = None,
-    prefetch: int = 2,
-    deterministic: bool = True,
     repeat: bool = False,
     first_epoch: int = 0,
-    layers: Layers = NO_LAYERS,
+    service: str | None = None,
+    **how: Any,
 ) -> "FrameDataset":
     """Build the pipeline of a loader.
 
     Args:
         loader: what a batch is.
+        repeat: as for `to_tf_dataset`.
+        first_epoch: of the first pass.
+        service: as for `to_tf_dataset`.
+        **how: as for `loaded`.
+
+    Raises:
+        ValueError: it asks for what only `DataFrameSequence` does.
+    """
+    if service is not None:
+        return loaded(all_planned(loader), loader, repeat=repeat, service=service, **how)
+    source = flat_mapped(epochs(first_epoch, repeat), lambda epoch: planned(loader, epoch))
+    return loaded(source, loader, repeat=repeat, **how)
+
+
+def loaded(
+    source: "tf.data.Dataset",
+    loader: Loader,
+    *,
+    num_parallel_calls: int | None = None,
+    prefetch: int = 2,
+    deterministic: bool = True,
+    repeat: bool = False,
+    service: str | None = None,
+    layers: Layers = NO_LAYERS,
+) -> "FrameDataset":
+    """Load batches.
+
+    Args:
+        source: of each batch what `tfbatches.planned` says.
+        loader: says what becomes of it.
         num_parallel_calls: as all that follow, what it is for `to_tf_dataset`.
         prefetch: likewise.
         deterministic: likewise.
-        repeat: likewise.
-        first_epoch: of the first pass.
+        repeat: whether `source` goes on; with `service`, whether to begin again.
+        service: likewise.
+        layers: of Keras, to call on whole batches.
 
     Raises:
         ValueError: it asks for what only `DataFrameSequence` does.
@@ -114,10 +148,9 @@ def dataset(
     calls = num_parallel_calls or len(os.sched_getaffinity(0))
     batches = min(calls, _BATCHES_IN_WORK)
     load = Batches(loader, failures, images_in_work=calls)
-    ds = flat_mapped(_epochs(first_epoch, repeat), lambda epoch: planned(loader, epoch))
     if layers:
         ds = mapped(
-            ds,
+            source,
             lambda epoch, i, given: (epoch, i, load(epoch, i, given)),
             calls=batches,
             deterministic=deterministic,
@@ -125,7 +158,10 @@ def dataset(
         # One after the other: a layer has one random state.
         ds = mapped(ds, partial(layered, layers, loader.plan.spec.seed))
     else:
-        ds = mapped(ds, load, calls=batches, deterministic=deterministic)
+        ds = mapped(source, load, calls=batches, deterministic=deterministic)
+    if service is not None:
+        ds = distributed(ds.with_options(options()), loader, service, layers=layers, repeat=repeat)
+        return FrameDataset(ds.prefetch(prefetch).with_options(options()), loader, failures)
     if loader.image.on_error == "skip":
         ds = ds.concatenate(_end(failures, ds))
     length = tf.data.INFINITE_CARDINALITY if repeat else len(loader)
@@ -165,7 +201,8 @@ class FrameDataset(tf.data.Dataset):  # type: ignore[misc]
         return [self._batches]
 
 
-def _sharded(spec: dict[str, Any], context: "tf.distribute.InputContext | None") -> dict[str, Any]:
+def sharded(spec: dict[str, Any], context: "tf.distribute.InputContext | None") -> dict[str, Any]:
+    """Let `input_context` say the shard."""
     if context is None:
         return spec
     if spec.get("shard") is not None:
@@ -173,7 +210,7 @@ def _sharded(spec: dict[str, Any], context: "tf.distribute.InputContext | None")
     return {**spec, "shard": (context.input_pipeline_id, context.num_input_pipelines)}
 
 
-def _epochs(first: int, repeat: bool) -> "tf.data.Dataset":
+def epochs(first: int, repeat: bool) -> "tf.data.Dataset":
     """Give the number of a pass when it is first read; then, with `repeat`, those after it."""
     count = itertools.count(first)
 

@@ -11,11 +11,22 @@ PACKAGE = Path(__file__).parent.parent / "dfloader"
 
 # A module imports only from rows above its own. A new module needs a place here.
 LAYERS = [
-    {"errors", "geometry", "scratch", "remote", "augment", "philox", "apportion", "magic", "rows"},
+    {
+        "errors",
+        "geometry",
+        "scratch",
+        "mapped",
+        "remote",
+        "augment",
+        "philox",
+        "apportion",
+        "magic",
+        "rows",
+    },
     {"idg"},
     {"spec", "header"},
-    {"packed", "tfrecord", "plan", "labels", "levels", "draws"},
-    {"view", "ranges", "columns"},
+    {"packed", "memory", "tfrecord", "plan", "labels", "levels", "draws"},
+    {"view", "ranges", "columns", "records_order"},
     {"transforms"},
     {"source", "decode", "warp"},
     {"table", "render", "files"},
@@ -24,8 +35,8 @@ LAYERS = [
     {"multilabel"},
     {"targets"},
     {"example"},
-    {"trial"},
-    {"frame", "batch", "memory", "records_shard"},
+    {"trial", "cache"},
+    {"frame", "batch", "records_shard"},
     {"shared", "jobs", "backend", "position", "failures", "records_table", "records_check"},
     {"layers", "tfaugment", "reach"},
     {"serve", "pool"},
@@ -33,14 +44,16 @@ LAYERS = [
     {"workers", "tfheader", "tfmap", "allocator"},
     {"tfpixels", "class_weights", "feeds"},
     {"tfmix", "tfpython"},
-    {"tfbatches"},
+    {"tfbatches", "service"},
     {"tfdata", "records_write", "generators"},
     {"sequence"},
-    {"split", "checks", "prediction", "migrate"},
+    {"split", "checks", "prediction", "migrate", "records_read"},
     {"photos", "timing", "training", "usage"},
     {"frame_files", "plots"},
     {"tasks"},
     {"demo"},
+    {"cli_errors"},
+    {"cli_data"},
     {"cli"},
 ]
 FRAMEWORKS = {"tensorflow", "keras", "tf_keras"}
@@ -55,13 +68,13 @@ FRONTS = {
     "tfmix",
     "tfpython",
 }
-FRONTS |= {"tfdata", "tfheader", "tfmap", "tfpixels"}
+FRONTS |= {"tfdata", "tfheader", "tfmap", "tfpixels", "service", "records_read"}
 READS_FRAMES = {"columns", "classes", "multilabel", "targets", "weights", "frame"}
 GIVES_FRAMES = {
-    *("failures", "sequence", "tfdata", "split", "checks", "prediction", "records_write"),
+    *("failures", "sequence", "tfdata", "tfset", "split", "checks", "prediction", "records_write"),
 }
 FRAME_WORDS = {"iloc", "loc", "iat", "isna", "dtypes", "to_numpy", "itertuples", "iterrows"}
-GIVES_FRAMES |= {"photos", "frame_files", "tasks", "demo"}
+GIVES_FRAMES |= {"photos", "frame_files", "tasks", "demo", "cli_data"}
 DECODERS = {"simplejpeg", "imageio", "imagecodecs", "PIL", "tifffile"}
 MAY_DECODE = {
     "decode": DECODERS,

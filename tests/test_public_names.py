@@ -21,6 +21,7 @@ NAMES = [
     "flow_from_dataframe",
     "predict",
     "predict_generator",
+    "read_tfrecords",
     "split_dataframe",
     "to_tf_dataset",
     "write_tfrecords",
