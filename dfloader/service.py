@@ -13,12 +13,21 @@ from dfloader.batch import Loader
 from dfloader.layers import Layers
 
 _SCHEME = "grpc"
+# A worker that says nothing for so long is dead, and those who train wait for it no longer.
+_SILENCE_MS = 10_000
+_HEARTBEAT_MS = 2_000
 
 
 def run_dispatcher(port: int) -> None:
     """Be a dispatcher until killed, after printing the address; port 0 lets the system choose."""
     service = tf.data.experimental.service
-    server = service.DispatchServer(service.DispatcherConfig(port=port, protocol=_SCHEME))
+    config = service.DispatcherConfig(
+        port=port,
+        protocol=_SCHEME,
+        worker_timeout_ms=_SILENCE_MS,
+        job_gc_check_interval_ms=_HEARTBEAT_MS,
+    )
+    server = service.DispatchServer(config)
     _announce(f"tf.data service dispatcher at {server.target}")
     server.join()
 
@@ -38,6 +47,7 @@ def run_worker(dispatcher: str, port: int, address: str | None = None) -> None:
             worker_address=address,
             port=port,
             protocol=_SCHEME,
+            heartbeat_interval_ms=_HEARTBEAT_MS,
         )
     )
     _announce(f"tf.data service worker of {dispatcher}")
