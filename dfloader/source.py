@@ -64,4 +64,5 @@ class Source:
 
 def is_address(path: bytes) -> bool:
     """Tell an address (https://, s3://, ...) from a local path."""
-    return _ADDRESS.match(path) is not None
+    # The search for a substring is a third of the time, and most paths end there.
+    return b"://" in path and _ADDRESS.match(path) is not None
