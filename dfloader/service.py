@@ -13,7 +13,7 @@ from dfloader.batch import Loader
 from dfloader.layers import Layers
 
 _SCHEME = "grpc"
-# A worker that says nothing for so long is dead, and those who train wait for it no longer.
+# A worker that says nothing for so long is dead, and gets no more work until it is back.
 _SILENCE_MS = 10_000
 _HEARTBEAT_MS = 2_000
 
