@@ -99,12 +99,16 @@ class Loader:
 
     def loaded_rows(self, epoch: int, rows: Rows) -> Loaded:
         """Load the batch of any rows, as they are in `epoch`; `~r` is padding with row r."""
-        pixels = {
-            name: np.empty((len(rows), *spec.shape), spec.dtype)  # type: ignore[type-var]
-            for name, spec in (self.pixels() or self._pixels_of(rows)).items()
-        }
+        pixels = self.empty(rows)
         failures = self.fill(epoch, rows, pixels)
         return Loaded(self.finish(epoch, rows, pixels, failures), failures)
+
+    def empty(self, rows: Rows) -> Pixels:
+        """Make memory for `fill` to write rows into."""
+        return {
+            name: np.empty((len(rows), *spec.shape), spec.dtype)  # type: ignore[arg-type]
+            for name, spec in (self.pixels() or self._pixels_of(rows)).items()
+        }
 
     def pixels(self) -> dict[str, ArraySpec] | None:
         """Say what `fill` writes for a row; None: only the files know."""

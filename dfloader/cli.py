@@ -122,6 +122,41 @@ def migrate(
             raise WrongUseError(f"{script} is not Python 3: {error}") from error
 
 
+@app.command()
+def preview(
+    frame: Annotated[Path, typer.Argument(metavar="FRAME", help="A .csv, .parquet, ... file.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The picture to write.")] = Path(
+        "grid.png"
+    ),
+    directory: Directory = None,
+    x_col: XCol = None,
+    y_col: YCol = None,
+    mask_col: Annotated[str | None, typer.Option(help="The column of masks.")] = None,
+    augment: Annotated[
+        str | None, typer.Option(help="light or imagenet: show the images so augmented.")
+    ] = None,
+    size: Annotated[int, typer.Option(min=16, help="Height and width in pixels.")] = 128,
+    seed: Annotated[int, typer.Option(min=0, help="Of order and augmentation.")] = 0,
+    debug: Debug = False,
+) -> None:
+    """Write a picture of a batch: images, labels, masks, and one row drawn several times."""
+    with _errors_explained(debug):
+        from dfloader.preview_frame import preview_frame  # loads pandas and OpenCV
+
+        preview_frame(
+            frame,
+            out,
+            augment=augment,
+            directory=directory,
+            x_col=x_col,
+            y_col=y_col,
+            mask_col=mask_col,
+            target_size=(size, size),
+            seed=seed,
+        )
+    typer.echo(f"Wrote {out}.")
+
+
 def _task(
     frame: Path | None,
     photos: bool,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pandas as pd
+from PIL.Image import Image
 
 from dfloader.backend import Sequence, called_by_enqueuer
 from dfloader.batch import Batch, Loaded, prepare
@@ -17,6 +18,7 @@ from dfloader.labels import LabelEncoder, each_encoder
 from dfloader.layers import Layers
 from dfloader.plan import fresh_seed
 from dfloader.position import Position
+from dfloader.preview import preview
 from dfloader.records_schema import check_reading
 from dfloader.records_table import read_table
 from dfloader.rows import frame_rows
@@ -218,6 +220,18 @@ class DataFrameSequence(Sequence):
         from dfloader.tfdata import dataset
 
         return dataset(self._loader, first_epoch=self.epoch, layers=self._layers, **options)
+
+    def preview(self, *, images: int = 16, draws: int = 8) -> Image:
+        """Draw the first batch of this epoch, and its first row as several epochs give it.
+
+        Args:
+            images: of the batch, at most.
+            draws: how often the first row; 0: not at all.
+
+        Returns:
+            A picture of Pillow's, which a notebook shows and ``save`` writes to a file.
+        """
+        return preview(self._loader, self[0], epoch=self.epoch, images=images, draws=draws)
 
     def close(self) -> None:
         """Stop the workers; the sequence can still be used, and starts new ones."""

@@ -43,7 +43,7 @@ LAYERS = [
     {"processes"},
     {"workers", "tfheader", "tfmap", "allocator"},
     {"tfpixels", "class_weights", "feeds"},
-    {"tfmix", "tfpython"},
+    {"tfmix", "tfpython", "preview"},
     {"tfbatches", "service"},
     {"tfdata", "records_write", "generators"},
     {"sequence"},
@@ -54,6 +54,7 @@ LAYERS = [
     {"demo"},
     {"cli_errors"},
     {"cli_data"},
+    {"preview_frame"},
     {"cli"},
 ]
 FRAMEWORKS = {"tensorflow", "keras", "tf_keras"}
@@ -78,6 +79,8 @@ GIVES_FRAMES |= {"photos", "frame_files", "tasks", "demo", "cli_data"}
 DECODERS = {"simplejpeg", "imageio", "imagecodecs", "PIL", "tifffile"}
 MAY_DECODE = {
     "decode": DECODERS,
+    "preview": {"PIL"},
+    "sequence": {"PIL"},  # the type of a preview
     "encode": {"imagecodecs"},
     "photos": {"imageio"},  # writes files
     "render": {"PIL"},  # Pillow's antialiased filters
