@@ -140,7 +140,7 @@ def preview(
     debug: Debug = False,
 ) -> None:
     """Write a picture of a batch: images, labels, masks, and one row drawn several times."""
-    with _errors_explained(debug):
+    with errors_explained(debug):
         from dfloader.preview_frame import preview_frame  # loads pandas and OpenCV
 
         preview_frame(
