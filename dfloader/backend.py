@@ -4,10 +4,12 @@
 Importing this module imports that Keras; only the fronts may.
 """
 
+import inspect
 import os
-import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+_NO_EPOCH = (("trainers.epoch_iterator", "reset"), ("utils.data_utils", "_run"))
 
 LEGACY = os.environ.get("TF_USE_LEGACY_KERAS") in ("1", "true", "True")
 
@@ -27,16 +29,25 @@ def _import_keras() -> Any:
 
 
 keras: Any = _import_keras()
+# Keras 3 on TensorFlow feeds a sequence through tf.data, on torch and JAX by a Python loop.
+FEEDS_TF_DATA = not LEGACY and keras.backend.backend() == "tensorflow"
 
 
-def called_by_enqueuer() -> bool:
-    """Whether we run in the thread with which tf_keras reads ahead.
+def ends_no_epoch() -> bool:
+    """Whether Keras calls ``on_epoch_end`` once too often.
 
-    Its `OrderedEnqueuer` ends the epoch, too, if it wins a race with the training loop, which ends
-    it in any case.
+    Two do: Keras 3's ``EpochIterator.reset``, before the first epoch, and the thread with which
+    tf_keras' ``OrderedEnqueuer`` reads ahead, if it wins a race with the training loop, which ends
+    the epoch in any case. What they call is told apart by nothing but the caller: Keras may begin
+    an epoch only to learn shapes, and its threads read batches before it begins one.
     """
-    target = getattr(threading.current_thread(), "_target", None)
-    return LEGACY and isinstance(getattr(target, "__self__", None), keras.utils.SequenceEnqueuer)
+    frame = inspect.currentframe()
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if any(name.endswith(m) and frame.f_code.co_name == f for m, f in _NO_EPOCH):
+            return True
+        frame = frame.f_back
+    return False
 
 
 if TYPE_CHECKING:

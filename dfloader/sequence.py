@@ -3,17 +3,21 @@
 import os
 import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
 from PIL.Image import Image
 
-from dfloader.backend import Sequence, called_by_enqueuer
+from dfloader.backend import FEEDS_TF_DATA, ends_no_epoch
 from dfloader.batch import Batch, Loaded, prepare
 from dfloader.failures import Failures
+from dfloader.foresight import Foresight
 from dfloader.frame import resolve
 from dfloader.generators import install
+from dfloader.keras_staff import Staffed
 from dfloader.labels import LabelEncoder, each_encoder
 from dfloader.layers import Layers
 from dfloader.plan import fresh_seed
@@ -28,8 +32,10 @@ from dfloader.workers import Engine, Staff, ahead
 
 install()  # model.fit_generator and the other two, where Keras lacks them
 
+_NOT_PICKLED = ("_engine", "_lock", "_foresight")
 
-class DataFrameSequence(Sequence):
+
+class DataFrameSequence(Staffed):
     """Batches of a frame, by index.
 
     Args:
@@ -81,6 +87,7 @@ class DataFrameSequence(Sequence):
         self._failures = Failures()
         self._engine: Engine | None = None
         self._lock = threading.Lock()
+        self._foresight = Foresight()
         self._staff.check(self._loader)
 
     @classmethod
@@ -102,12 +109,19 @@ class DataFrameSequence(Sequence):
         return cls(read_table(folder), batch_size, **spec)
 
     def __len__(self) -> int:
+        if not FEEDS_TF_DATA:
+            self._foresight.asked_how_many()
         return len(self._loader)
 
     def __getitem__(self, i: int) -> Batch:
-        index = range(len(self))[i]
-        self._position.read()
-        future = self._started().submit(self.epoch, index)
+        index = self._index(i)
+        submit = partial(self._submit, self.epoch)
+        if FEEDS_TF_DATA or not self._staff.workers:  # Keras asks ahead by itself, or nobody shall
+            future = submit(index)
+        else:
+            future = self._foresight.take(
+                index, submit, count=len(self._loader), depth=self._staff.max_queue_size
+            )
         try:
             return self._received(future.result(), self.epoch, index)
         finally:
@@ -164,23 +178,13 @@ class DataFrameSequence(Sequence):
 
     def set_epoch(self, epoch: int) -> None:
         """Move to the start of an epoch, 0 or later."""
-        self._position.move(epoch)
-
-    def on_epoch_begin(self) -> None:
-        """Keras calls it; nothing to do for others."""
-        self._position.begin()
+        self._move(epoch, 0)
 
     def on_epoch_end(self) -> None:
         """Move to the next epoch, with its own order."""
-        if not called_by_enqueuer():
-            self._position.end()
+        if not ends_no_epoch():
+            self._move(self.epoch + 1, 0)
             self._failures.log()
-
-    @property
-    def num_batches(self) -> int:
-        """What Keras 3 reads for ``len``."""
-        self._position.looked_at()
-        return len(self)
 
     def state_dict(self) -> dict[str, int]:
         """Say where the running pass is: seed, epoch, the batch that comes next."""
@@ -193,11 +197,11 @@ class DataFrameSequence(Sequence):
             self.close()
             spec = replace(plan.spec, seed=state["seed"])
             self._loader = replace(self._loader, plan=replace(plan, spec=spec))
-        self._position.move(state["epoch"], range(len(self) + 1)[state["batch"]])
+        self._move(state["epoch"], range(len(self) + 1)[state["batch"]])
 
     def rows(self, i: int) -> Any:
         """Give the frame positions of the rows in batch `i`, int64 (batch,); -1 for padding."""
-        return frame_rows(self._loader.plan.rows(self.epoch, range(len(self))[i]))
+        return frame_rows(self._loader.plan.rows(self.epoch, self._index(i)))
 
     def eval(self) -> "DataFrameSequence":
         """Give the same frame, unshuffled, each row once, and without augmentation."""
@@ -246,59 +250,17 @@ class DataFrameSequence(Sequence):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @property
-    def staff(self) -> Staff:
-        """What was said of workers; the next three are what Keras shall know of it."""
-        return self._staff
-
-    @staff.setter
-    def staff(self, value: Staff) -> None:
-        if value != self._staff:
-            self.close()
-            self._staff = value
-
-    @property
-    def workers(self) -> int:
-        """At least 2, or 0: so many threads of Keras ask for batches and wait for them.
-
-        With one Keras reads the sequence through a tf.data prefetch, which holds every epoch up at
-        its end (TensorFlow's autotuner sleeps); and between batches nothing would be in work.
-        """
-        return self._staff.workers and max(2, self._staff.workers)
-
-    @workers.setter
-    def workers(self, value: int) -> None:
-        self.staff = replace(self._staff, workers=value)
-
-    @property
-    def use_multiprocessing(self) -> bool:
-        """Always False: Keras must not start processes of its own around ours."""
-        return False
-
-    @use_multiprocessing.setter
-    def use_multiprocessing(self, value: bool) -> None:
-        self.staff = replace(self._staff, use_multiprocessing=value)
-
-    @property
-    def max_queue_size(self) -> int:
-        return self._staff.max_queue_size
-
-    @max_queue_size.setter
-    def max_queue_size(self, value: int) -> None:
-        self.staff = replace(self._staff, max_queue_size=value)
-
     def __getstate__(self) -> dict[str, Any]:
-        kept = {k: v for k, v in self.__dict__.items() if k not in ("_engine", "_lock")}
+        kept = {k: v for k, v in self.__dict__.items() if k not in _NOT_PICKLED}
         return {**kept, "_frame": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _engine=None, _lock=threading.Lock())
+        self.__dict__.update(state, _engine=None, _lock=threading.Lock(), _foresight=Foresight())
 
     def _pass(self, epoch: int, start: int) -> Iterator[Batch]:
         indices = range(start, len(self))
-        batches = ahead(
-            lambda i: self._started().submit(epoch, i), indices, self._staff.max_queue_size
-        )
+        submit = partial(self._submit, epoch)
+        batches = ahead(submit, indices, self._staff.max_queue_size)
         for i, loaded in zip(indices, batches, strict=True):
             self._position.gave(epoch, i)
             yield self._received(loaded, epoch, i)
@@ -306,6 +268,16 @@ class DataFrameSequence(Sequence):
     def _received(self, loaded: Loaded, epoch: int, i: int) -> Batch:
         self._failures.add(loaded.failures)
         return self._layers.on_batch(loaded.batch, self.seed, epoch, i)
+
+    def _index(self, i: int) -> int:
+        return range(len(self._loader))[i]
+
+    def _move(self, epoch: int, batch: int) -> None:
+        self._position.move(epoch, batch)
+        self._foresight.forget()
+
+    def _submit(self, epoch: int, i: int) -> "Future[Loaded]":
+        return self._started().submit(epoch, i)
 
     def _started(self) -> Engine:
         with self._lock:

@@ -174,6 +174,27 @@ def test_ctrl_c_ends_it_in_time(run: Any, how: str, seconds: float) -> None:
     assert err.count("Traceback") == 1
 
 
+def test_ctrl_c_in_fit_ends_it_in_time(run: Any) -> None:
+    script = run(
+        """
+        import keras, pandas as pd
+        from dfloader import DataFrameSequence
+
+        df = pd.DataFrame({"filename": [FILE] * 640, "class": ["a", "b"] * 320})
+        seq = DataFrameSequence(df, 4, target_size=(8, 8), workers=2, use_multiprocessing=True)
+        model = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(2)])
+        model.compile("sgd", "mse")
+        begun = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: print("now"))
+        model.fit(seq, epochs=100000, verbose=0, callbacks=[begun])
+        """
+    )
+    script.wait_for("now")
+    os.killpg(script.process.pid, signal.SIGINT)
+    _, err = script.end(LIMIT_SECONDS)
+    assert script.process.returncode in (-signal.SIGINT, 130), err
+    assert err.splitlines()[-1] == "KeyboardInterrupt"
+
+
 @pytest.mark.parametrize(
     ("how", "seconds"), [*((how, 0.05) for how in PROCESSES), ("forkserver", 1000)]
 )

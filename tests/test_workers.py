@@ -4,6 +4,7 @@ import gc
 import pickle
 import random
 import threading
+from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ import psutil
 import pytest
 from probe import Probe
 
-from dfloader import DataFrameSequence, DecodeError
-from dfloader.workers import Engine, Staff
+from dfloader import Augment, DataFrameSequence, DecodeError
+from dfloader.workers import Engine, Staff, ahead
 
 STAFFS: dict[str, dict[str, Any]] = {
     "inline": {"workers": 0},
@@ -73,6 +74,23 @@ def test_batches_are_those_of_the_definition(df: pd.DataFrame, staff: dict[str, 
                     assert (x.dtype, x.shape) == (x_expected.dtype, x_expected.shape)
                     assert np.array_equal(x, x_expected)
                     assert np.array_equal(y, y_expected)
+
+
+@pytest.mark.parametrize("staff", ONE_OF_EACH)
+def test_draws_are_distinct_and_the_same_from_every_engine(
+    df: pd.DataFrame, staff: dict[str, Any]
+) -> None:
+    one = pd.concat([df[:1]] * 12)  # one picture: only the draws differ
+    spec = {**SMALL, "augment": Augment(rotation=40, brightness=0.3)}
+    with DataFrameSequence(one, 4, **spec, **staff) as seq:
+        drawn = []
+        for epoch in (0, 1):
+            seq.set_epoch(epoch)
+            batches = [x.copy() for x, _ in seq]
+            for i, x in enumerate(batches):
+                assert np.array_equal(x, seq._loader.load(epoch, i)[0])
+            drawn += [image.tobytes() for x in batches for image in x]
+    assert len(set(drawn)) == 24
 
 
 @pytest.mark.parametrize("staff", ONE_OF_EACH)
@@ -257,3 +275,30 @@ def test_the_global_random_states_stay_as_they_are(df: pd.DataFrame) -> None:
         seq.on_epoch_end()
         list(seq)
     assert (random.getstate(), np.random.get_state()[1].tolist()) == before  # noqa: NPY002
+
+
+def test_no_more_batches_are_in_work_than_the_queue_may_hold() -> None:
+    asked: list[int] = []
+
+    def submit(i: int) -> "Future[Any]":
+        asked.append(i)
+        done: Future[Any] = Future()
+        done.set_result(i)
+        return done
+
+    for taken, i in enumerate(ahead(submit, range(100), 5)):
+        assert i == taken
+        assert len(asked) == min(100, taken + 5)
+
+
+def test_a_long_frame_costs_a_worker_little_memory(df: pd.DataFrame) -> None:
+    def own_memory(rows: int) -> int:
+        long = df.iloc[np.arange(rows) % 20]
+        said: dict[str, Any] = {**SMALL, "use_multiprocessing": True, "validate": False}
+        with DataFrameSequence(long, 8, **said) as seq:
+            seq[0]
+            (worker,) = workers()
+            return int(psutil.Process(worker).memory_full_info().uss)
+
+    table = 300_000 * len(df["filename"][0])  # bytes of the paths alone
+    assert own_memory(300_000) - own_memory(20) < table / 2
