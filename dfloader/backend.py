@@ -9,7 +9,11 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-_NO_EPOCH = (("trainers.epoch_iterator", "reset"), ("utils.data_utils", "_run"))
+_NO_EPOCH = (
+    ("trainers.epoch_iterator", "reset"),
+    ("utils.data_utils", "_run"),
+    ("data_adapters.py_dataset_adapter", "_run"),
+)
 
 LEGACY = os.environ.get("TF_USE_LEGACY_KERAS") in ("1", "true", "True")
 
@@ -29,17 +33,23 @@ def _import_keras() -> Any:
 
 
 keras: Any = _import_keras()
-# Keras 3 on TensorFlow feeds a sequence through tf.data, on torch and JAX by a Python loop.
-FEEDS_TF_DATA = not LEGACY and keras.backend.backend() == "tensorflow"
+# Whether Keras' threads shall ask for batches ahead. On torch and JAX they give what they have read
+# to learn shapes once more in the epoch; before Keras 3.7 they hang, or wait 5 s, at its end.
+ASKS_AHEAD = (
+    not LEGACY
+    and keras.backend.backend() == "tensorflow"
+    and tuple(int(part) for part in keras.__version__.split(".")[:2]) >= (3, 7)
+)
 
 
 def ends_no_epoch() -> bool:
     """Whether Keras calls ``on_epoch_end`` once too often.
 
     Two do: Keras 3's ``EpochIterator.reset``, before the first epoch, and the thread with which
-    tf_keras' ``OrderedEnqueuer`` reads ahead, if it wins a race with the training loop, which ends
-    the epoch in any case. What they call is told apart by nothing but the caller: Keras may begin
-    an epoch only to learn shapes, and its threads read batches before it begins one.
+    the ``OrderedEnqueuer`` of tf_keras and of early Keras 3 reads ahead, if it wins a race with the
+    training loop, which ends the epoch in any case. What they call is told apart by nothing but
+    the caller: Keras may begin an epoch only to learn shapes, and its threads read batches before
+    it begins one.
     """
     frame = inspect.currentframe()
     while frame is not None:

@@ -7,7 +7,7 @@ and processes as they say. The work is done by our own; Keras' threads only wait
 from abc import abstractmethod
 from dataclasses import replace
 
-from dfloader.backend import FEEDS_TF_DATA, Sequence
+from dfloader.backend import ASKS_AHEAD, Sequence
 from dfloader.workers import Staff
 
 
@@ -35,12 +35,11 @@ class Staffed(Sequence):
     def workers(self) -> int:
         """How many threads Keras shall have ask for batches and wait for them.
 
-        On TensorFlow at least 2, or 0. With one Keras reads the sequence through a tf.data
-        prefetch, which holds every epoch up at its end (TensorFlow's autotuner sleeps). On torch
-        and JAX none, which is 1: what Keras' threads have read to learn shapes, or when an epoch
-        ends early, they would give once more in the next epoch.
+        At least 2, or 0: with one Keras reads the sequence through a tf.data prefetch, which holds
+        every epoch up at its end (TensorFlow's autotuner sleeps). None, which is 1, where Keras'
+        threads are of no good.
         """
-        least, most = (2, None) if FEEDS_TF_DATA else (1, 1)
+        least, most = (2, None) if ASKS_AHEAD else (1, 1)
         return self._staff.workers and max(least, most or self._staff.workers)
 
     @workers.setter

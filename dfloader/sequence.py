@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 from PIL.Image import Image
 
-from dfloader.backend import FEEDS_TF_DATA, ends_no_epoch
+from dfloader.backend import ASKS_AHEAD, ends_no_epoch
 from dfloader.batch import Batch, Loaded, prepare
 from dfloader.failures import Failures
 from dfloader.foresight import Foresight
@@ -109,14 +109,14 @@ class DataFrameSequence(Staffed):
         return cls(read_table(folder), batch_size, **spec)
 
     def __len__(self) -> int:
-        if not FEEDS_TF_DATA:
+        if not ASKS_AHEAD:
             self._foresight.asked_how_many()
         return len(self._loader)
 
     def __getitem__(self, i: int) -> Batch:
         index = self._index(i)
         submit = partial(self._submit, self.epoch)
-        if FEEDS_TF_DATA or not self._staff.workers:  # Keras asks ahead by itself, or nobody shall
+        if ASKS_AHEAD or not self._staff.workers:  # Keras asks ahead by itself, or nobody shall
             future = submit(index)
         else:
             future = self._foresight.take(
