@@ -128,7 +128,7 @@ def test_a_worker_that_fails_is_an_error_in_time(
     script = run(
         f"""
         import time
-        from probe import engine
+        from engine_of import engine
 
         one = engine(FILE, {question!r}, {staff(how)})
         start = time.monotonic()
@@ -156,7 +156,7 @@ def test_a_worker_that_fails_is_an_error_in_time(
 def test_ctrl_c_ends_it_in_time(run: Any, how: str, seconds: float) -> None:
     script = run(
         f"""
-        from probe import engine
+        from engine_of import engine
         from dfloader.workers import ahead
 
         one = engine(FILE, "time.sleep({seconds})", images=4096, {staff(how)})
@@ -201,7 +201,7 @@ def test_ctrl_c_in_fit_ends_it_in_time(run: Any) -> None:
 def test_workers_end_when_their_parent_is_killed(run: Any, how: str, seconds: float) -> None:
     script = run(
         f"""
-        from probe import engine
+        from engine_of import engine
 
         one = engine(FILE, "time.sleep({seconds})", images=4096, {staff(how)})
         futures = [one.submit(0, i) for i in range(100)]
@@ -220,7 +220,7 @@ def test_workers_end_when_their_parent_is_killed(run: Any, how: str, seconds: fl
 def test_a_script_that_closes_nothing_ends_quietly(run: Any, how: str) -> None:
     script = run(
         f"""
-        from probe import engine
+        from engine_of import engine
 
         one = engine(FILE, {staff(how)})
         batch = one.submit(0, 0).result()
@@ -236,7 +236,7 @@ def test_a_script_without_a_guard_runs_once(run: Any, how: str) -> None:
     script = run(
         f"""
         print("run")
-        from probe import engine
+        from engine_of import engine
 
         one = engine(FILE, "'pandas' in sys.modules and 'script' in str(sys.modules)", {staff(how)})
         print(one.submit(0, 0).result().batch[0].max())
@@ -258,7 +258,7 @@ def test_a_full_dev_shm_does_no_harm(run: Any) -> None:
             raise SystemExit("no mount")
         with open("/dev/shm/full", "wb") as file:
             file.write(bytes(4096))
-        from probe import engine
+        from engine_of import engine
 
         one = engine(FILE, "7", {staff("forkserver")})
         print(one.submit(0, 0).result().batch[0].max())
@@ -275,7 +275,7 @@ def test_no_shared_memory_is_an_error_that_leaves_nothing(run: Any) -> None:
     script = run(
         f"""
         import errno, os
-        from probe import engine
+        from engine_of import engine
 
         def full(name):
             raise OSError(errno.ENOSPC, "No space left on device")
@@ -297,7 +297,7 @@ def test_fifty_epochs_hold_memory_threads_and_descriptors_level(run: Any, how: s
     script = run(
         f"""
         import psutil
-        from probe import engine
+        from engine_of import engine
         from dfloader.workers import ahead
 
         me = psutil.Process()
