@@ -8,6 +8,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from types import ModuleType
@@ -169,6 +170,7 @@ def _spawning() -> Iterator[None]:
         if not hasattr(signal, "pthread_sigmask"):  # Windows
             yield
             return
+        resource_tracker.ensure_running()  # to start it later would lift the block
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             yield
