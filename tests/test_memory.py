@@ -61,10 +61,11 @@ def test_memory_that_tensorflow_aliases_is_not_lent_again(store: Slabs | Ring) -
         lambda: iter([batches.pop()]), output_signature=tf.TensorSpec((4096,), tf.uint8)
     )
     tensor = next(iter(dataset))
+    aliased = address(np.frombuffer(memoryview(tensor), np.uint8)) == first  # TF 2.18 copies
     del memory, dataset
     gc.collect()
     other = store.take()[1]
-    assert address(other) != first
+    assert (address(other) != first) == aliased
     other.fill(9)
     assert (tensor.numpy() == 7).all()
 

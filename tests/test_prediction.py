@@ -152,7 +152,8 @@ def test_several_outputs_have_their_names(df: pd.DataFrame) -> None:
 
 def test_extra_columns_reach_the_model(df: pd.DataFrame) -> None:
     image, meta = keras.Input((4, 4, 3), name="image"), keras.Input((1,), name="meta")
-    model = keras.Model({"image": image, "meta": meta}, keras.layers.Rescaling(2.0)(meta))
+    grey = keras.ops.reshape(keras.ops.mean(image, axis=(1, 2, 3)), (-1, 1))
+    model = keras.Model({"image": image, "meta": meta}, 2.0 * meta + 0.0 * grey)
     out = predict(model, df, class_mode=None, extra_cols={"meta": ["size"]}, **SPEC)
     assert out["prediction"].tolist() == (df["size"] * 2).tolist()
 
