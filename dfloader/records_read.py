@@ -20,7 +20,7 @@ from dfloader.spec import OrderSpec, parse
 from dfloader.table import Columns
 from dfloader.tfbatches import drawn
 from dfloader.tfdata import FrameDataset, dataset, epochs, loaded, sharded
-from dfloader.tfmap import flat_mapped, mapped
+from dfloader.tfmap import flat_mapped, mapped, shuffled
 from dfloader.tfpython import in_python
 from dfloader.transforms import resolve
 
@@ -135,7 +135,7 @@ class _Records:
         order = self._loader.plan.spec
         ds = tf.data.Dataset.from_tensor_slices(self._files)
         # Without a seed: with one, every pass would have the same order.
-        ds = ds.shuffle(len(self._files)) if order.shuffle else ds
+        ds = shuffled(ds, len(self._files)) if order.shuffle else ds
         # In parallel: TF 2.21 gives every file to every worker where a serial interleave follows
         # a shuffle.
         ds = ds.interleave(
@@ -143,7 +143,7 @@ class _Records:
             cycle_length=_OPEN_FILES if order.shuffle else 1,
             num_parallel_calls=self._calls,
         )
-        ds = ds.shuffle(self._buffer) if order.shuffle else ds
+        ds = shuffled(ds, self._buffer) if order.shuffle else ds
         ds = ds.batch(order.batch_size, drop_remainder=order.drop_remainder)
         first = tf.constant(0, tf.int64)
         return mapped(ds, lambda record: (first, first, self._planned(first, record, None)))
@@ -159,7 +159,8 @@ class _Records:
                 cycle_length=_OPEN_FILES,
                 num_parallel_calls=min(self._calls, _OPEN_FILES),
                 deterministic=deterministic,
-            ).shuffle(self._buffer, seed=seed)
+            )
+            ds = shuffled(ds, self._buffer, seed)
         else:
             ds = flat_mapped(ds, self._part)
             ds = ds if order.shard is None else ds.shard(order.shard[1], order.shard[0])

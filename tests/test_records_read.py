@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
+from tensorflow.python.eager import context
 from test_records import SPECS, equal, rich
 
 from dfloader import DataFrameSequence, read_tfrecords, to_tf_dataset, write_tfrecords
@@ -85,6 +86,17 @@ def test_one_seed_gives_one_order(counted: Path) -> None:
     other = read_tfrecords(counted, 4, target_size=SIZE, seed=8)
     a, b, c = ([seen(ds) for _ in range(2)] for ds in (first, again, other))
     assert a == b != c
+
+
+@pytest.mark.parametrize("set_seed", [0, 5])
+def test_order_does_not_depend_on_tensorflows_global_seed(counted: Path, set_seed: int) -> None:
+    expected = seen(read_tfrecords(counted, 4, target_size=SIZE, seed=7))
+    before = context.global_seed()
+    tf.random.set_seed(set_seed)
+    try:
+        assert seen(read_tfrecords(counted, 4, target_size=SIZE, seed=7)) == expected
+    finally:
+        context.set_global_seed(before)
 
 
 def test_a_small_buffer_still_gives_every_row(counted: Path) -> None:
