@@ -18,7 +18,7 @@ from dfloader.header import NPY_MAGIC
 from dfloader.rows import draw_keys, source_rows
 from dfloader.source import Source, is_address
 from dfloader.table import Columns
-from dfloader.tfmap import mapped
+from dfloader.tfmap import mapped, shuffled
 from dfloader.tfmix import mixed
 from dfloader.tfpixels import picture
 from dfloader.tfpython import called, in_python
@@ -119,7 +119,7 @@ def all_planned(loader: Loader) -> "tf.data.Dataset":
     rows = loader.plan.ordered().order(0)
     ds = tf.data.Dataset.from_tensor_slices(_of_rows(loader, 0, rows))
     # Without a seed: with one, every pass would have the same order.
-    ds = ds.shuffle(len(rows)) if order.shuffle else ds
+    ds = shuffled(ds, len(rows)) if order.shuffle else ds
     ds = ds.batch(order.batch_size, drop_remainder=order.drop_remainder)
     first = tf.constant(0, tf.int64)
     return mapped(ds, lambda given: (first, first, given))
