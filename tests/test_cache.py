@@ -148,7 +148,7 @@ def test_memory_is_given_back(df: pd.DataFrame) -> None:
     before = mapped_files()
     kept = DataFrameSequence(df, 8, cache="memory", **own(SPEC))
     list(kept)
-    assert mapped_files() == before + 1
+    assert mapped_files() > before
     del kept
     assert soon(lambda: mapped_files() == before)
 
