@@ -265,7 +265,7 @@ def test_c6_old_words_warn_and_are_ignored(flow, small, word):
         assert flow(small, **{word: True}).n == 6
 
 
-def test_c6_other_is_raw(flow, small):
+def test_c6_u019_other_is_raw(flow, small):
     with pytest.warns(DeprecationWarning, match="please use"):
         batches = flow(small, class_mode="other", y_col="number", shuffle=False)
     assert batches[0][1].tolist() == [0, 1, 2, 3, 4, 5]
