@@ -49,7 +49,7 @@ LAYERS = [
     {"keras_staff", "foresight"},
     {"sequence", "legacy"},
     {"split", "checks", "prediction", "migrate", "records_read"},
-    {"photos", "timing", "training", "usage"},
+    {"photos", "timing", "training", "usage", "comparison"},
     {"frame_files", "plots", "resume"},
     {"tasks"},
     {"demo"},
