@@ -12,11 +12,11 @@ import pandas as pd
 
 from dfloader.columns import X_NAMES, cells, choose, to_pandas
 from dfloader.decode import decode as decode_image
-from dfloader.decode import probe
 from dfloader.errors import DecodeError
 from dfloader.files import missing
 from dfloader.frame import read_source
 from dfloader.magic import HEAD_BYTES, is_image, read_head
+from dfloader.probe import probe
 from dfloader.source import Source, is_address
 from dfloader.spec import ImageSpec
 
@@ -138,7 +138,7 @@ def _head(source: Source, row: int) -> Problem:
 
 
 def _probed(source: Source, row: int) -> Problem:
-    return _tried(source, row, probe)
+    return _tried(source, row, lambda content: probe(content, max_pixels=None))
 
 
 def _decoded(source: Source, row: int) -> Problem:

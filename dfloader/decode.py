@@ -1,4 +1,5 @@
-"""Bytes -> array: the only place that asks an image decoder. Imports header, levels, scratch, spec.
+"""Bytes -> array. Imports header, levels, probe, scratch, spec; with `probe` the only place that
+asks an image decoder.
 
 1. Content decides the format, not the name; of an animation, the first frame.
 2. The result is (height, width, channels): uint8, uint16, or float32 in the range of `spec.dtype`;
@@ -9,8 +10,6 @@
 5. Whatever is wrong with the bytes, the error is a `DecodeError`.
 """
 
-import io
-from collections.abc import Callable
 from typing import Any
 
 import imagecodecs
@@ -18,70 +17,24 @@ import imageio.v3 as iio
 import numpy as np
 import numpy.typing as npt
 import simplejpeg
-import tifffile
-from PIL import Image
 
 from dfloader.errors import DecodeError
-from dfloader.header import (
-    JPEG_MAGIC,
-    NPY_MAGIC,
-    ORIENTATION_TAG,
-    PNG_MAGIC,
-    TIFF_MAGICS,
-    Header,
-    Kind,
-    npy_layout,
-    read_jpeg,
-    read_npy,
-    read_png,
-    usable,
-)
+from dfloader.header import CMYK, Header, npy_layout
 from dfloader.levels import ink_to_rgb, to_channels, to_levels
+from dfloader.probe import PILLOW_DEEP, guarded, probe
 from dfloader.scratch import borrow
 from dfloader.spec import ImageSpec
 
 Array = npt.NDArray[Any]
 
-_LIMIT_CHANNELS = 4
-
 _JPEG_COLOR = {"rgb": ("RGB", 3), "rgba": ("RGBA", 4), "grayscale": ("GRAY", 1)}
-_CMYK = 4
-_JPEG_STORED = {1: ("GRAY", 1), 3: ("RGB", 3), _CMYK: ("CMYK", _CMYK)}
+_JPEG_STORED = {1: ("GRAY", 1), 3: ("RGB", 3), CMYK: ("CMYK", CMYK)}
 # Warnings of libjpeg after which every pixel is there.
 _HARMLESS = ("extraneous bytes before marker", "transferred too many scanlines")
 _END_OF_IMAGE = b"\xff\xd9"
 
-_KINDS: dict[str, Kind] = {"b": "uint", "u": "uint", "i": "int", "f": "float"}
-_TIFF_FAX = (2, 3, 4)
 _PILLOW_COLOR = {"rgb": "RGB", "rgba": "RGBA", "grayscale": "L"}
 _PILLOW_STORED = {"1": "L", "L": "L", "LA": "LA", "PA": "RGBA", "RGBA": "RGBA"}
-_PILLOW_DEEP: dict[str, tuple[Kind, int]] = {
-    "I;16": ("uint", 16),
-    "I;16B": ("uint", 16),
-    "I;16L": ("uint", 16),
-    "I": ("int", 32),
-    "F": ("float", 32),
-}
-
-
-def probe(data: bytes, *, max_pixels: int | None = None) -> Header:
-    """Read what a file says of its picture, without decoding it.
-
-    Raises:
-        DecodeError: the bytes are not an image, their header is broken, or it says that there are
-            more than `max_pixels`.
-    """
-    header: Header = _guarded(_probe, data)
-    if header.height < 1 or header.width < 1 or header.channels < 1:
-        raise DecodeError(f"the header says {header.height} x {header.width} pixels; it is corrupt")
-    # Many channels count for the pixels of four that they hold.
-    pixels = header.height * header.width * max(1, header.channels // _LIMIT_CHANNELS)
-    if max_pixels is not None and pixels > max_pixels:
-        raise DecodeError(
-            f"the header says {header.height} x {header.width} pixels of {header.channels} "
-            f"channels, more than max_pixels={max_pixels} allows; raise it if the file is sound"
-        )
-    return header
 
 
 def decode(data: bytes, spec: ImageSpec, header: Header | None = None, *, scale: int = 1) -> Array:
@@ -101,7 +54,7 @@ def decode(data: bytes, spec: ImageSpec, header: Header | None = None, *, scale:
         DecodeError: the bytes are not an image, a broken one, or one that `spec` excludes.
     """
     header = header or probe(data, max_pixels=spec.max_pixels)
-    pixels: Array = _guarded(_pixels, data, spec, header, scale)
+    pixels: Array = guarded(_pixels, data, spec, header, scale)
     said = (-(-header.height // scale), -(-header.width // scale), channels(header, spec))
     if pixels.shape != said:
         raise DecodeError(f"the header says {said} pixels and channels, the rest {pixels.shape}")
@@ -112,11 +65,11 @@ def channels(header: Header, spec: ImageSpec) -> int:
     """Say how many channels `decode` gives."""
     if spec.channels is not None:
         return spec.channels
-    if header.pillow_mode in _PILLOW_DEEP:
+    if header.pillow_mode in PILLOW_DEEP:
         return 1
     if header.pillow_mode:
         return len(_PILLOW_STORED.get(header.pillow_mode, "RGB"))
-    return 3 if header.format == "jpeg" and header.channels == _CMYK else header.channels
+    return 3 if header.format == "jpeg" and header.channels == CMYK else header.channels
 
 
 def decode_mask(data: bytes, spec: ImageSpec) -> npt.NDArray[np.uint8]:
@@ -126,7 +79,7 @@ def decode_mask(data: bytes, spec: ImageSpec) -> npt.NDArray[np.uint8]:
         DecodeError: as `decode`; or its values are not whole numbers from 0 to 255 in one channel.
     """
     header = probe(data, max_pixels=spec.max_pixels)
-    mask = _upright(_guarded(_stored, data, header), header, exif=spec.exif)
+    mask = _upright(guarded(_stored, data, header), header, exif=spec.exif)
     if mask.shape[2] > 1 and not (mask[:, :, 1:3] == mask[:, :, :1]).all():
         raise DecodeError(
             f"the mask has {mask.shape[2]} channels that differ; one channel of class numbers is "
@@ -141,20 +94,6 @@ def decode_mask(data: bytes, spec: ImageSpec) -> npt.NDArray[np.uint8]:
     return mask.astype(np.uint8, copy=False)
 
 
-def _guarded(function: Callable[..., Any], *args: Any) -> Any:
-    """Call `function`, and turn whatever goes wrong into a DecodeError.
-
-    Decoders raise anything at all on broken bytes (struct.error, IndexError, RecursionError, ...),
-    and all of it means one thing.
-    """
-    try:
-        return function(*args)
-    except DecodeError:
-        raise
-    except Exception as error:
-        raise DecodeError(f"cannot decode: {str(error) or type(error).__name__}") from error
-
-
 def _upright(pixels: Array, header: Header, *, exif: bool) -> Array:
     transpose, flip_rows, flip_columns = header.flags(exif=exif)
     if transpose:
@@ -162,76 +101,10 @@ def _upright(pixels: Array, header: Header, *, exif: bool) -> Array:
     return pixels[:: 1 - 2 * flip_rows, :: 1 - 2 * flip_columns]
 
 
-def _probe(data: bytes) -> Header:
-    if data.startswith(JPEG_MAGIC):
-        return _probe_jpeg(data)
-    if data.startswith(PNG_MAGIC):
-        return read_png(data)
-    if data.startswith(NPY_MAGIC):
-        return read_npy(data)
-    if data.startswith(TIFF_MAGICS):
-        return _probe_tiff(data)
-    if not data:
-        raise DecodeError("the file is empty")
-    return _probe_pillow(data)
-
-
-def _probe_jpeg(data: bytes) -> Header:
-    header = read_jpeg(data)
-    try:
-        simplejpeg.decode_jpeg_header(data)
-    except ValueError:  # a subsampling it does not know, or stray bytes; libjpeg itself reads both
-        if header.depth == 8 and header.channels != _CMYK:
-            return _probe_pillow(data)
-    return header
-
-
-def _probe_tiff(data: bytes) -> Header:
-    with tifffile.TiffFile(io.BytesIO(data)) as file:
-        page = file.pages.first
-        dtype, photometric = page.dtype, int(page.photometric)
-        if photometric > 2 or int(page.compression) in _TIFF_FAX:
-            return _probe_pillow(data)
-        if dtype is None or page.imagedepth > 1:
-            raise DecodeError("the TIFF holds numbers of a kind, or in a shape, that is no picture")
-        return Header(
-            "tiff",
-            int(page.imagelength),
-            int(page.imagewidth),
-            int(page.samplesperpixel),
-            int(np.max(page.bitspersample)),
-            _KINDS[dtype.kind],
-            usable(page.tags.valueof(ORIENTATION_TAG)),
-            inverted=photometric == 0,
-        )
-
-
-def _probe_pillow(data: bytes) -> Header:
-    try:
-        image = Image.open(io.BytesIO(data))
-    except Image.UnidentifiedImageError as error:
-        raise DecodeError(f"not an image: it begins with {data[:16]!r}") from error
-    with image:
-        mode, name = image.mode, (image.format or "").lower()
-        kind, depth = _PILLOW_DEEP.get(mode, ("uint", 8))
-        if mode == "I" and name == "ppm":
-            kind, depth = "uint", 16  # Pillow has scaled it
-        return Header(
-            name,
-            image.height,
-            image.width,
-            3 if mode == "P" else len(image.getbands()),
-            depth,
-            kind,
-            usable(image.getexif().get(ORIENTATION_TAG)),
-            pillow_mode=mode,
-        )
-
-
 def _pixels(data: bytes, spec: ImageSpec, header: Header, scale: int) -> Array:
     if header.scalable:
         return _jpeg(data, spec, header, scale)
-    if header.pillow_mode and header.pillow_mode not in _PILLOW_DEEP:
+    if header.pillow_mode and header.pillow_mode not in PILLOW_DEEP:
         mode = _PILLOW_COLOR.get(spec.color_mode, _PILLOW_STORED.get(header.pillow_mode, "RGB"))
         return _pillow(data, mode)
     pixels = to_levels(_stored(data, header), header.depth, spec.dtype)
@@ -256,8 +129,8 @@ def _stored(data: bytes, header: Header) -> Array:
 
 
 def _jpeg(data: bytes, spec: ImageSpec, header: Header, scale: int) -> Array:
-    if header.channels == _CMYK:
-        ink = _simplejpeg(data, "CMYK", _CMYK, header, scale)
+    if header.channels == CMYK:
+        ink = _simplejpeg(data, "CMYK", CMYK, header, scale)
         return to_channels(ink_to_rgb(ink, inverted=header.inverted), spec.color_mode, spec.dtype)
     name, channels = _JPEG_COLOR.get(spec.color_mode) or _JPEG_STORED[header.channels]
     return _simplejpeg(data, name, channels, header, scale)

@@ -4,11 +4,12 @@ import imagecodecs
 import numpy as np
 import numpy.typing as npt
 
-from dfloader.decode import channels, decode, decode_mask, probe
+from dfloader.decode import channels, decode, decode_mask
 from dfloader.geometry import fitted, place
 from dfloader.header import Header
+from dfloader.probe import probe
 from dfloader.render import render, render_mask
-from dfloader.spec import Dtype, ImageSpec
+from dfloader.spec import MAX_PIXELS, Dtype, ImageSpec
 
 # libjpeg's scale. From here on a second compression is hard to see, and files halve against 98.
 JPEG_QUALITY = 95
@@ -25,7 +26,7 @@ def shrunk(data: bytes, max_side: int) -> bytes:
     Raises:
         DecodeError: it is not an image, or a broken one.
     """
-    header = probe(data)
+    header = probe(data, max_pixels=MAX_PIXELS)
     size = _size(header, max_side)
     if size is None or header.kind != "uint" or header.depth not in _DTYPES:
         return data
@@ -51,7 +52,7 @@ def shrunk_mask(data: bytes, max_side: int) -> bytes:
     Raises:
         DecodeError: it is not a mask, or a broken one.
     """
-    size = _size(probe(data), max_side)
+    size = _size(probe(data, max_pixels=MAX_PIXELS), max_side)
     if size is None:
         return data
     mask = decode_mask(data, ImageSpec())

@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from dfloader.augment import Augment
 from dfloader.augmented import render_drawn, render_mask_drawn
-from dfloader.decode import channels, decode, decode_mask, probe
+from dfloader.decode import channels, decode, decode_mask
 from dfloader.draws import NOTHING, Draws
 from dfloader.errors import DecodeError
 from dfloader.geometry import Placement
+from dfloader.probe import probe
 from dfloader.source import Source
 from dfloader.spec import ArraySpec, ImageSpec
 from dfloader.table import Table
@@ -109,7 +110,7 @@ def example_shape(table: Table, spec: ImageSpec, row: int) -> tuple[int, int, in
 
 
 def _write_image(data: bytes, spec: ImageSpec, change: Change, out: Array) -> View:
-    header = probe(data)
+    header = probe(data, max_pixels=spec.max_pixels)
     height, width = header.size(exif=spec.exif)
     augment, drawn = change.augment, change.drawn
     view = see(height, width, spec, scaled=header.scalable, augment=augment, drawn=drawn)

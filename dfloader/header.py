@@ -24,6 +24,7 @@ ORIENTATION_TAG = 0x0112
 _SHORT, _LONG = 3, 4  # the types of a tag that an orientation can have
 _PNG_CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}  # by colour type; a palette holds RGB
 _PNG_PALETTE = 3
+CMYK = 4  # channels of a JPEG that holds ink
 
 # Markers of JPEG (ITU T.81, table B.1).
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}

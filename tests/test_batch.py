@@ -48,6 +48,21 @@ def test_a_broken_file_names_row_path_and_reason(broken: pd.DataFrame) -> None:
     )
 
 
+def test_a_picture_of_more_pixels_than_allowed_is_not_decoded(tmp_path: Path) -> None:
+    path = tmp_path / "large.png"
+    Image.new("RGB", (40, 30)).save(path)
+    bomb = bytearray(path.read_bytes())
+    bomb[16:24] = (2**31 - 1).to_bytes(4, "big") * 2
+    (tmp_path / "bomb.png").write_bytes(bomb)
+    df = pd.DataFrame({"filename": [str(path), str(tmp_path / "bomb.png")]})
+    with pytest.raises(DecodeError, match=r"Row 1: .* more than max_pixels=89478485 allows"):
+        loader(df, class_mode=None).load(0, 0)
+    with pytest.raises(DecodeError, match=r"Row 0: .* 30 x 40 pixels .* max_pixels=1199 allows"):
+        loader(df, class_mode=None, max_pixels=1199).load(0, 0)
+    _, failures = loader(df, class_mode=None, max_pixels=1200, on_error="skip").loaded(0, 0)
+    assert [error.rows for error in failures] == [(1,)]
+
+
 def test_skip_leaves_black_pictures_of_weight_0_and_says_so(broken: pd.DataFrame) -> None:
     batch, failures = loader(broken, on_error="skip").loaded(0, 0)
     x, y, w = batch

@@ -18,11 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from dfloader.decode import channels, decode, decode_mask, probe
+from dfloader.decode import channels, decode, decode_mask
 from dfloader.errors import DecodeError
 from dfloader.geometry import ORIENTATION_FLAGS, Placement
 from dfloader.header import Header
 from dfloader.levels import ink_to_rgb
+from dfloader.probe import probe
 from dfloader.render import render
 from dfloader.spec import ImageSpec
 from dfloader.view import see
@@ -193,7 +194,7 @@ def test_orientation_turns_the_known_corner_to_the_top_left(
     data = encoded(stored.astype(np.uint8), form, exif=exif, **options)
     out = loaded(data, target_size=(32, 64), decode=how)
     upright = quadrants([[200] * 3, [0] * 3, [0] * 3, [0] * 3])
-    assert probe(data).size() == (256, 512)
+    assert probe(data, max_pixels=None).size() == (256, 512)
     assert abs(out - upright).mean() < 4
     assert abs(out[4, 4] - 200).max() <= 3
     as_stored = loaded(data, target_size=(64, 64), decode=how, exif=False)
@@ -255,7 +256,7 @@ def test_jpeg_equals_tensorflow_bit_for_bit_at_every_scale(size: tuple[int, int]
         data = encoded(image[..., 0] if grey_ else image, "JPEG", quality=87)
         for target in [(1, 1), (3, 3), (8, 8), (16, 20), (60, 78), (121, 157)]:
             spec = ImageSpec(target_size=target)
-            header = probe(data)
+            header = probe(data, max_pixels=None)
             k = placed(header, spec).scale
             theirs = tf.io.decode_jpeg(data, channels=3, ratio=k, dct_method="INTEGER_ACCURATE")
             assert np.array_equal(decode(data, spec, header, scale=k), theirs.numpy())
@@ -405,7 +406,7 @@ def test_16_bit_ppm_is_scaled() -> None:
 def test_12_bit_jpeg_is_scaled() -> None:
     image = (np.arange(64 * 64).reshape(64, 64)).astype(np.uint16)
     data = imagecodecs.jpeg8_encode(image, level=100, bitspersample=12)
-    assert probe(data).depth == 12
+    assert probe(data, max_pixels=None).depth == 12
     out = loaded(data, color_mode="grayscale")
     assert abs(out[..., 0] - image * (255 / 4095)).max() < 1
 
@@ -489,7 +490,7 @@ def test_warm_decoding_allocates_nothing(interpolation: str, dtype: str, how: st
     spec = ImageSpec(target_size=(224, 224), **said)
 
     def once() -> None:
-        header = probe(data)
+        header = probe(data, max_pixels=None)
         placement = placed(header, spec)
         render(decode(data, spec, header, scale=placement.scale), spec, out, placement=placement)
 

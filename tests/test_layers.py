@@ -28,7 +28,8 @@ LAYERS = [
     {"packed", "memory", "tfrecord", "plan", "labels", "levels", "draws"},
     {"view", "ranges", "columns", "records_order"},
     {"transforms"},
-    {"source", "decode", "warp"},
+    {"source", "probe", "warp"},
+    {"decode"},
     {"table", "render", "files"},
     {"classes", "weights", "augmented", "encode", "records_schema"},
     {"mix"},
@@ -81,6 +82,7 @@ GIVES_FRAMES |= {"photos", "frame_files", "tasks", "demo", "cli_data"}
 DECODERS = {"simplejpeg", "imageio", "imagecodecs", "PIL", "tifffile"}
 MAY_DECODE = {
     "decode": DECODERS,
+    "probe": DECODERS,
     "preview": {"PIL"},
     "sequence": {"PIL"},  # the type of a preview
     "encode": {"imagecodecs"},

@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 from PIL import Image
 
-from dfloader import DataFrameSequence, tfbatches, to_tf_dataset
+from dfloader import DataFrameSequence, DecodeError, tfbatches, to_tf_dataset
 
 AWKWARD = Path(__file__).parent.parent / "sample_data" / "awkward"
 # Those that TensorFlow does not decode, or not to the right pixels.
@@ -216,6 +216,17 @@ def holed(df: pd.DataFrame, tmp_path: Path) -> pd.DataFrame:
     for row, path in bad.items():
         df.loc[row, "filename"] = str(path)
     return df
+
+
+def test_a_picture_of_more_pixels_than_allowed_is_an_error_in_both(tmp_path: Path) -> None:
+    for name in ("a.png", "b.jpg"):
+        Image.new("RGB", (40, 30)).save(tmp_path / name)
+        frame = pd.DataFrame({"filename": [str(tmp_path / name)]})
+        said = "30 x 40 pixels of 3 channels, more than max_pixels=1199 allows"
+        with pytest.raises(DecodeError, match=said):
+            _ = DataFrameSequence(frame, **LOCAL, max_pixels=1199)[0]
+        with pytest.raises(tf.errors.InvalidArgumentError, match=said):
+            next(iter(to_tf_dataset(frame, **LOCAL, max_pixels=1199)))
 
 
 def test_skipped_rows_are_black_with_weight_zero_and_listed(holed: pd.DataFrame) -> None:
