@@ -24,7 +24,7 @@ from dfloader.plan import fresh_seed
 from dfloader.service import distributed
 from dfloader.spec import parse
 from dfloader.tfbatches import Batches, all_planned, options, planned
-from dfloader.tfmap import flat_mapped, mapped
+from dfloader.tfmap import flat_mapped, keeping, mapped
 from dfloader.tfpixels import check_supported
 from dfloader.tfpython import in_python, layered
 from dfloader.transforms import resolve as changes
@@ -163,10 +163,12 @@ def loaded(
         ds = distributed(ds.with_options(options()), loader, service, layers=layers, repeat=repeat)
         return FrameDataset(ds.prefetch(prefetch).with_options(options()), loader, failures)
     if loader.image.on_error == "skip":
-        ds = ds.concatenate(_end(failures, ds))
+        end = _end(failures, ds)
+        ds = keeping(ds.concatenate(end), ds, end)
     length = tf.data.INFINITE_CARDINALITY if repeat else len(loader)
-    ds = ds.apply(tf.data.experimental.assert_cardinality(length)).prefetch(prefetch)
-    return FrameDataset(ds.with_options(options()), loader, failures)
+    counted = ds.apply(tf.data.experimental.assert_cardinality(length))
+    ready = keeping(counted.prefetch(prefetch).with_options(options()), ds)
+    return FrameDataset(ready, loader, failures)
 
 
 class FrameDataset(tf.data.Dataset):  # type: ignore[misc]

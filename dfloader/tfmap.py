@@ -44,7 +44,7 @@ def mapped(
             deterministic="true" if deterministic else "false",
             preserve_cardinality=True,
         )
-    return _dataset(variant, structure, traced)
+    return _dataset(variant, structure, ds, traced)
 
 
 def flat_mapped(
@@ -66,7 +66,7 @@ def flat_mapped(
         f=traced,
         **_described(structure),
     )
-    return _dataset(variant, structure, traced)
+    return _dataset(variant, structure, ds, traced)
 
 
 def shuffled(
@@ -89,6 +89,19 @@ def shuffled(
         **_described(ds.element_spec),
     )
     return _dataset(variant, ds.element_spec, ds)
+
+
+def keeping(ds: "tf.data.Dataset", *needed: Any) -> "tf.data.Dataset":
+    """Let a dataset keep what TensorFlow knows by name or number only, and what its inputs keep.
+
+    Its tensor keeps it: that is all that a concrete function has of a dataset.
+    """
+    variant = tf.data.experimental.to_variant(ds)
+    kept = [
+        tf.data.experimental.to_variant(n) if isinstance(n, tf.data.Dataset) else n for n in needed
+    ]
+    variant.dfloader_kept = [*getattr(variant, "dfloader_kept", ()), *kept]
+    return ds
 
 
 def _traced(ds: "tf.data.Dataset", function: Callable[..., Any]) -> Any:
@@ -120,7 +133,5 @@ def _described(structure: Any) -> dict[str, Any]:
     return {"output_types": [s.dtype for s in specs], "output_shapes": [s.shape for s in specs]}
 
 
-def _dataset(variant: "tf.Tensor", structure: Any, needed: Any) -> "tf.data.Dataset":
-    ds = tf.data.experimental.from_variant(variant, structure)
-    ds.dfloader_function = needed  # ops know functions by name only: these have to live as long
-    return ds
+def _dataset(variant: "tf.Tensor", structure: Any, *needed: Any) -> "tf.data.Dataset":
+    return keeping(tf.data.experimental.from_variant(variant, structure), *needed)

@@ -1,7 +1,18 @@
-"""Python functions as ops, the user's callables among them. Imports batch, layers, transforms."""
+"""Python functions as ops, the user's callables among them. Imports batch, layers, transforms.
 
+`tf.numpy_function` keeps every function for the life of the process: it hangs it on the outermost
+graph (script_ops.py of TF 2.21), which in eager mode is never dropped, and with it go the frame and
+a cache in memory. So one function is given to it, which calls the others by number:
+
+1. A function lives as long as the graphs that call it, those around them included: as long as the
+   dataset that they belong to, what is made of it, and its iterators, which keep it.
+2. Nothing else refers to it.
+"""
+
+import secrets
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import tensorflow as tf
@@ -9,6 +20,20 @@ import tensorflow as tf
 from dfloader.batch import Loader
 from dfloader.layers import Layers, images_of, keys, with_images
 from dfloader.transforms import apply
+
+_functions: "WeakValueDictionary[int, Callable[..., Any]]" = WeakValueDictionary()
+
+
+def _call(number: Any, *args: Any) -> Any:
+    function = _functions.get(int(number))
+    if function is None:
+        raise RuntimeError("A dataset needs Python that is not in this process, or no longer.")
+    return function(*args)
+
+
+_GRAPH = tf.Graph()  # keeps what the token stands for
+with _GRAPH.as_default():
+    _TOKEN = tf.numpy_function(_call, [0], tf.int64).op.get_attr("token")
 
 
 def in_python(function: Callable[..., Any], signature: Any) -> Callable[..., Any]:
@@ -19,12 +44,26 @@ def in_python(function: Callable[..., Any], signature: Any) -> Callable[..., Any
         values = tf.nest.flatten(function(*args))
         return [np.asarray(v, s.dtype.as_numpy_dtype) for v, s in zip(values, specs, strict=True)]
 
+    # By chance: in another process, a worker of tf.data service, it must stand for nothing.
+    number = secrets.randbits(63)
+    _functions[number] = flat
+
     def op(*args: "tf.Tensor") -> Any:
-        values = tf.numpy_function(flat, args, [spec.dtype for spec in specs])
+        _keep(flat)
+        given = [tf.constant(number, tf.int64), *args]
+        values = tf.raw_ops.PyFunc(input=given, token=_TOKEN, Tout=[s.dtype for s in specs])
         values = [tf.ensure_shape(v, s.shape) for v, s in zip(values, specs, strict=True)]
         return tf.nest.pack_sequence_as(signature, values)
 
     return op
+
+
+def _keep(function: Callable[..., Any]) -> None:
+    """Let the graph that is being made keep a function, and those around it."""
+    graph = tf.compat.v1.get_default_graph()
+    while hasattr(graph, "outer_graph"):  # the outermost is not a function's, and never ends
+        graph.dfloader_functions = [*getattr(graph, "dfloader_functions", ()), function]
+        graph = graph.outer_graph
 
 
 def called(

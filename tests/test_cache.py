@@ -127,7 +127,7 @@ def test_loaders_of_one_frame_and_spec_share_memory(df: pd.DataFrame) -> None:
 
 
 def own(spec: dict[str, Any]) -> dict[str, Any]:
-    """Give a size that no other test's cache has: TensorFlow may keep their datasets alive."""
+    """Give a size that no other test has, so that no other loader keeps this cache."""
     return {**spec, "target_size": (23, 31)}
 
 
