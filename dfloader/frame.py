@@ -1,6 +1,5 @@
 """Frame -> Table: where a frame is read and checked; the columns' own readers are beside it."""
 
-import io
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +25,7 @@ from dfloader.columns import (
 from dfloader.errors import DataFrameError
 from dfloader.files import advice, missing
 from dfloader.packed import pack
-from dfloader.source import Source, is_address
+from dfloader.source import Source, as_npy, is_address, is_picture
 from dfloader.spec import FrameSpec
 from dfloader.table import Table
 from dfloader.targets import read_targets
@@ -50,7 +49,7 @@ def resolve(df: Any, spec: FrameSpec) -> Table:
         return _with_chances(df, spec)
     df = to_pandas(df)
     x_col = choose(df, spec.x_col, "x_col", X_NAMES)
-    images = read_source(df, x_col, spec.directory)
+    images = _with_loader(read_source(df, x_col, spec.directory), spec)
     masks = None
     if spec.mask_col is not None:
         masks = read_source(df, present(df, spec.mask_col, "mask_col"), spec.directory)
@@ -96,6 +95,16 @@ def read_source(df: pd.DataFrame, column: str, directory: Any) -> Source:
     if isinstance(values[0], np.ndarray):
         return Source("encoded", pack(_arrays(df, column, values)), column)
     return Source("path", pack(_paths(df, column, values, directory)), column)
+
+
+def _with_loader(images: Source, spec: FrameSpec) -> Source:
+    if spec.loader is not None and images.kind != "path":
+        raise DataFrameError(
+            f"Column {images.column!r} holds the images themselves, and loader= takes paths.",
+            column=images.column,
+            hint="Drop loader=.",
+        )
+    return replace(images, loader=spec.loader)
 
 
 def _paths(df: pd.DataFrame, column: str, values: npt.NDArray[Any], directory: Any) -> list[bytes]:
@@ -144,26 +153,11 @@ def _contents(df: pd.DataFrame, column: str, values: npt.NDArray[Any]) -> list[b
 
 
 def _arrays(df: pd.DataFrame, column: str, values: npt.NDArray[Any]) -> list[bytes]:
-    bad = [i for i, v in enumerate(values) if not _is_picture(v)]
+    bad = [i for i, v in enumerate(values) if not is_picture(v)]
     if bad:
         what = "starts with arrays; {n} cells are not arrays of numbers (h, w) or (h, w, c)"
         raise bad_rows(df, column, bad, what, "Make them so in every cell.")
-    return [_npy(value) for value in values]
-
-
-def _is_picture(value: Any) -> bool:
-    return (
-        isinstance(value, np.ndarray)
-        and value.ndim in (2, 3)
-        and value.size > 0
-        and value.dtype.kind in "biuf"
-    )
-
-
-def _npy(array: npt.NDArray[Any]) -> bytes:
-    with io.BytesIO() as file:
-        np.save(file, array if array.ndim == 3 else array[:, :, None])
-        return file.getvalue()
+    return [as_npy(value) for value in values]
 
 
 def _extra(

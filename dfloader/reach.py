@@ -1,29 +1,30 @@
-"""Whether callables can go to worker processes. Imports transforms; pickle tells the rest.
+"""Whether callables can go to worker processes. Imports batch; pickle tells the rest.
 
 What cannot be pickled `processes` finds. Here it is about what a worker would have to import.
 """
 
 import io
 import pickle
-from collections.abc import Iterable
 from typing import Any
 
-from dfloader.transforms import Call
+from dfloader.batch import Loader
 
 _FRAMEWORKS = {"tensorflow", "keras", "tf_keras"}
 
 
-def check_needs_no_framework(calls: Iterable[Call]) -> None:
-    """Check that worker processes can stay without TensorFlow and Keras.
+def check_needs_no_framework(loader: Loader) -> None:
+    """Check that worker processes of a loader can stay without TensorFlow and Keras.
 
     Raises:
         ValueError: a callable would make them import one.
     """
-    for call in calls:
-        loaded = sorted(_modules(call.function) & _FRAMEWORKS)
+    functions = {f"augment: {call.name}": call.function for call in loader.calls}
+    functions[f"loader: {loader.table.images.loader_name}"] = loader.table.images.loader
+    for name, function in functions.items():
+        loaded = sorted(_modules(function) & _FRAMEWORKS)
         if loaded:
             raise ValueError(
-                f"augment: {call.name} needs {', '.join(loaded)}, which worker processes do not "
+                f"{name} needs {', '.join(loaded)}, which worker processes do not "
                 "load. Use a callable that does without (keras_preprocessing has the same "
                 "ImageDataGenerator), or use_multiprocessing=False."
             )

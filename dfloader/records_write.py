@@ -170,6 +170,7 @@ def _key(schema: Schema, count: int, table: Table, columns: Mapping[str, Column]
                 digest.update(np.ascontiguousarray(array).data)
     for source in (table.images, table.masks):
         if source is not None:
+            digest.update(source.loader_name.encode())
             for content in map(source.__getitem__, columns["row"].data.tolist()):
                 digest.update(b"%d " % len(content) + content)
     return digest.hexdigest()
@@ -207,7 +208,7 @@ def _part(source: Source, rows: npt.NDArray[np.int64]) -> Source:
     if source.kind == "path":
         here = os.fsencode(Path.cwd())
         values = [path if is_address(path) else os.path.join(here, path) for path in values]
-    return Source(source.kind, pack(values), source.column)
+    return replace(source, data=pack(values))
 
 
 def _write_all(

@@ -81,6 +81,7 @@ def _check(loader: Loader, layers: Layers) -> None:
         "shard": order.shard,
         "samples_per_epoch": order.samples_per_epoch,
         "sampler": loader.plan.chances,
+        "loader": loader.table.images.loader,
         "on_error": None if loader.image.on_error == "raise" else "skip",
     }
     for name, value in said.items():

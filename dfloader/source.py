@@ -1,11 +1,13 @@
 """Where images come from: one column of paths, or of the encoded bytes themselves.
 
-Imports packed, ranges and remote. Arrays are kept as the bytes of a .npy file, so that they are one
-more format for the decoder, told by its magic like every other.
+Imports errors, packed, ranges and remote. Arrays are kept as the bytes of a .npy file, so that they
+are one more format for the decoder, told by its magic like every other.
 """
 
+import io
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dfloader import remote
+from dfloader.errors import DecodeError
 from dfloader.packed import Packed
 from dfloader.ranges import Ranges
 
@@ -27,17 +30,27 @@ class Source:
         kind: "path" (file system encoded, or an address as s3://) or "encoded" (a file's content).
         data: the path or the content of each row.
         column: the column's name, for messages.
+        loader: the user's function from a path to an array, instead of reading the file; or None.
     """
 
     kind: Literal["path", "encoded"]
     data: Packed | Ranges
     column: str = ""
+    loader: Callable[[str], Any] | None = None
 
     def __len__(self) -> int:
         return len(self.data)
 
     def __getitem__(self, row: int) -> bytes:
         return self.data[row]
+
+    @property
+    def loader_name(self) -> str:
+        """Tell the user's function from others, as far as a name does; "" where there is none."""
+        kind = type(self.loader)
+        name = getattr(self.loader, "__qualname__", f"{kind.__module__}.{kind.__qualname__}")
+        module = getattr(self.loader, "__module__", "")
+        return "" if self.loader is None else f"{module}.{name}"
 
     def take(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         """Give the paths or contents of `rows` as an object array (len(rows),) of bytes."""
@@ -52,14 +65,47 @@ class Source:
 
         Raises:
             OSError: the file cannot be read.
+            DecodeError: the user's loader failed, or gave something else than a picture.
         """
         content = self.data[row]
+        if self.loader is not None:
+            return _loaded(self.loader, os.fsdecode(content))
         if self.kind == "encoded":
             return content
         if is_address(content):
             return remote.read(os.fsdecode(content))
         with open(content, "rb") as file:  # noqa: PTH123 (twice as fast as Path.read_bytes)
             return file.read()
+
+
+def is_picture(value: Any) -> bool:
+    """Tell an array that holds a picture: (h, w) or (h, w, c) numbers."""
+    return (
+        isinstance(value, np.ndarray)
+        and value.ndim in (2, 3)
+        and value.size > 0
+        and value.dtype.kind in "biuf"
+    )
+
+
+def as_npy(array: npt.NDArray[Any]) -> bytes:
+    """Give a picture as the content of a .npy file."""
+    with io.BytesIO() as file:
+        np.save(file, array if array.ndim == 3 else array[:, :, None])
+        return file.getvalue()
+
+
+def _loaded(loader: Callable[[str], Any], path: str) -> bytes:
+    try:
+        array = loader(path)
+    except OSError:
+        raise
+    except Exception as error:  # the user's own function may raise anything
+        raise DecodeError(f"loader failed: {type(error).__name__}: {error}") from error
+    if not is_picture(array):
+        found = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array)
+        raise DecodeError(f"loader must give an array of numbers, (h, w) or (h, w, c), not {found}")
+    return as_npy(array)
 
 
 def is_address(path: bytes) -> bool:

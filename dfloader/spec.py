@@ -8,7 +8,7 @@ the plan. `parse` deals the keywords out to them.
 import difflib
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -40,6 +40,7 @@ class FrameSpec:
     """What the columns of the frame mean. See the public contract for each keyword."""
 
     directory: str | os.PathLike[str] | None = None
+    loader: Callable[[str], Any] | None = None  # path -> array, for what no decoder here reads
     x_col: str | None = None
     y_col: str | Sequence[str] | None = None
     class_mode: ClassMode | Mapping[str, ClassMode] | None = "categorical"
@@ -58,6 +59,8 @@ class FrameSpec:
         modes = get_args(ClassMode)
         if not isinstance(self.directory, (str, bytes, os.PathLike, type(None))):
             raise TypeError(f"directory={self.directory!r} is not a path.")
+        if self.loader is not None and not callable(self.loader):
+            raise TypeError(f"loader={self.loader!r} is not a function from a path to an array.")
         if isinstance(self.class_mode, Mapping):
             self._check_outputs(self.class_mode, tuple(m for m in modes if m != "input"))
         elif self.class_mode is not None:

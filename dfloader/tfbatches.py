@@ -162,8 +162,10 @@ def _handed(loader: Loader, source: Source, rows: Any) -> Any:
     """Give paths, or contents; nothing for what only Python reads: addresses, arrays, a cache."""
     if loader.cache is not None:
         return np.full(len(rows), b"", object)
-    values = source.take(rows)
     nothing = os.fsencode(os.devnull) if source.kind == "path" else b""
+    if source.loader is not None:
+        return np.full(len(rows), nothing, object)
+    values = source.take(rows)
     for i, value in enumerate(values):
         if is_address(value) if source.kind == "path" else value.startswith(NPY_MAGIC):
             values[i] = nothing

@@ -58,7 +58,7 @@ class Staff:
         """Raise ValueError if the workers could not be given this loader."""
         if self.use_multiprocessing and self.workers and self.start_method != "fork":
             check_portable(loader, self.start_method).block.close()
-            check_needs_no_framework(loader.calls)
+            check_needs_no_framework(loader)
 
     @property
     def processes(self) -> bool:
