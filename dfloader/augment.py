@@ -63,7 +63,7 @@ class Augment:
     Raises:
         ValueError: a value is out of range.
 
-    Example:
+    Examples:
         >>> Augment(flip_horizontal=True, rotation=10).rotation
         10
     """

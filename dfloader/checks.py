@@ -53,7 +53,7 @@ def check(
     Raises:
         DataFrameError: there is no such column, or it holds neither paths nor images.
 
-    Example:
+    Examples:
         >>> df = pd.DataFrame({"filename": ["cat/no_such_file.jpg"]})
         >>> check(df)
            row                  path         problem

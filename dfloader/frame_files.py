@@ -23,7 +23,7 @@ def read_frame(path: Path) -> pd.DataFrame:
     Raises:
         WrongUseError: there is no such file, its ending is none of these, or it does not read.
 
-    Example:
+    Examples:
         >>> from pathlib import Path
         >>> len(read_frame(Path("sample_data/labels.csv"))) > 0
         True

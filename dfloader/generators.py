@@ -59,8 +59,9 @@ def fit_generator(
         generator: a Keras ``Sequence``/``PyDataset`` (or any object with ``__getitem__`` and
             ``__len__``), a ``tf.data.Dataset``, or a Python generator.
         steps_per_epoch: batches an epoch. None: the length of the generator.
-        workers, use_multiprocessing, max_queue_size: override what the sequence itself says,
-            for this call, where they are not the defaults.
+        workers: for this call, instead of what the sequence says, where it is not the default.
+        use_multiprocessing: likewise.
+        max_queue_size: likewise.
         shuffle: permute the batches of a sequence each epoch.
 
     Returns:
@@ -70,7 +71,7 @@ def fit_generator(
         ValueError: a Python generator without ``steps_per_epoch`` and several epochs, or as
             ``validation_data`` without ``validation_steps``.
 
-    Example:
+    Examples:
         >>> import keras, numpy as np
         >>> from dfloader import fit_generator
         >>> model = keras.Sequential([keras.layers.Input((1,)), keras.layers.Dense(1)])

@@ -25,7 +25,7 @@ class LabelEncoder:
         class_names: the classes; given as a dict, they are ordered by its numbers.
         multi: a row has several labels, and its encoding is multi-hot.
 
-    Example:
+    Examples:
         >>> encoder = LabelEncoder.fit(["dog", "cat", "dog"])
         >>> encoder.class_indices
         {'cat': 0, 'dog': 1}

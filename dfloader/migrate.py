@@ -75,7 +75,7 @@ def migrate(source: str) -> Migration:
     Raises:
         SyntaxError: it is not Python 3.
 
-    Example:
+    Examples:
         >>> from dfloader.migrate import migrate
         >>> print(migrate("model.fit_generator(batches, epochs=3)").after)
         from dfloader import fit_generator

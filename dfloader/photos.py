@@ -56,7 +56,7 @@ def write_photos(folder: Path, per_class: int = 90, seed: int = 0) -> pd.DataFra
     Returns:
         A frame with the columns filename (relative to the folder), class and split (train, val).
 
-    Example:
+    Examples:
         >>> import tempfile
         >>> from pathlib import Path
         >>> with tempfile.TemporaryDirectory() as folder:

@@ -57,7 +57,7 @@ def predict(model: Any, df_or_sequence: Any, batch_size: int = 32, **spec: Any) 
         DataFrameError: the outputs are not probabilities of the classes, or a new column's name
             is taken.
 
-    Example:
+    Examples:
         >>> import keras
         >>> layers = [keras.layers.GlobalAveragePooling2D(), keras.layers.Dense(4, "softmax")]
         >>> model = keras.Sequential([keras.Input((32, 32, 3)), *layers])

@@ -67,7 +67,7 @@ def read_tfrecords(
         TypeError: a keyword is unknown, or is the schema's.
         ValueError: a value is not allowed, or only `DataFrameSequence` takes it.
 
-    Example:
+    Examples:
         >>> import pandas as pd, tempfile
         >>> from dfloader import write_tfrecords
         >>> df = pd.read_csv("sample_data/labels.csv")

@@ -91,7 +91,7 @@ def write_tfrecords(
         DataFrameError: the frame is wrong, or the folder holds another frame's records.
         DecodeError: an image cannot be read; names row and path.
 
-    Example:
+    Examples:
         >>> import pandas as pd, tempfile
         >>> df = pd.read_csv("sample_data/labels.csv")
         >>> with tempfile.TemporaryDirectory() as folder:

@@ -29,7 +29,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]
         folder: where to store; made if it is not there.
         every: batches between two stores; None: only at the end of an epoch.
 
-    Example:
+    Examples:
         >>> import pandas as pd, keras, tempfile
         >>> from dfloader import DataFrameSequence
         >>> from dfloader.resume import Resume

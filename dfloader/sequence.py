@@ -57,7 +57,7 @@ class DataFrameSequence(Staffed):
         ``samples_per_epoch=k * batch_size`` makes epochs of one length that go on where the last
         stopped.
 
-    Example:
+    Examples:
         >>> import pandas as pd
         >>> df = pd.read_csv("sample_data/labels.csv")
         >>> seq = DataFrameSequence(df, 16, directory="sample_data", target_size=(64, 64))

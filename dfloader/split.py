@@ -48,7 +48,7 @@ def split_dataframe(
         DataFrameError: a column is missing or has missing values, or a part gets no row.
         ValueError: the fractions do not sum to 1.
 
-    Example:
+    Examples:
         >>> names = [f"{i}.png" for i in range(10)]
         >>> df = pd.DataFrame({"filename": names, "class": list("aabbb") * 2})
         >>> train, test = split_dataframe(df, (0.5, 0.5), stratify="class")

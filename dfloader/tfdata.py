@@ -71,7 +71,7 @@ def to_tf_dataset(
         TypeError: a keyword is unknown.
         ValueError: a value is not allowed, or only `DataFrameSequence` takes it.
 
-    Example:
+    Examples:
         >>> import pandas as pd
         >>> df = pd.read_csv("sample_data/labels.csv")
         >>> ds = to_tf_dataset(df, 16, directory="sample_data", target_size=(64, 64))

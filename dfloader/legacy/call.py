@@ -70,7 +70,9 @@ def flow_from_dataframe(
         class_mode: binary, categorical, sparse, raw, multi_output, input, or None for images only.
         shuffle: draw a new order for each pass.
         seed: of the order and the augmentation.
-        save_to_dir, save_prefix, save_format: where to save the images served, to look at them.
+        save_to_dir: folder to save the images served in, to look at them.
+        save_prefix: of the saved files' names.
+        save_format: of the saved files: png, jpeg, ...
         subset: training or validation, where the generator has a ``validation_split``.
         interpolation: Pillow's name of it, used where a file is not of ``target_size``.
         validate_filenames: leave out rows without a file, and files that are no images by name.
@@ -86,7 +88,7 @@ def flow_from_dataframe(
         TypeError: a column holds other than what the class mode needs.
         ValueError: an argument is none of those it can be.
 
-    Example:
+    Examples:
         >>> import pandas as pd
         >>> from dfloader import flow_from_dataframe
         >>> df = pd.read_csv("sample_data/labels.csv")
@@ -140,7 +142,7 @@ class ImageDataGenerator(keras_preprocessing.image.ImageDataGenerator):  # type:
 
     Change the line that imports it, and a script runs unchanged.
 
-    Example:
+    Examples:
         >>> import pandas as pd
         >>> from dfloader.legacy import ImageDataGenerator
         >>> df = pd.read_csv("sample_data/labels.csv")
