@@ -1,41 +1,35 @@
 """What README.md promises: its commands are there, its snippets run."""
 
-import os
 import re
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 
+import pages
 import pytest
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 PYPROJECT = (ROOT / "pyproject.toml").read_text()
-SNIPPETS = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+BLOCKS = pages.python_blocks("README.md")
 
 
-def environment() -> dict[str, str]:
-    """Keras 3 on TensorFlow, whatever the tests themselves were started with."""
-    own = {name: v for name, v in os.environ.items() if name != "TF_USE_LEGACY_KERAS"}
-    return own | {"KERAS_BACKEND": "tensorflow", "PYTHONPATH": str(ROOT)}
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return pages.run("README.md", tmp_path_factory.mktemp("readme"))
 
 
-@pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))
-def test_snippet_runs_from_the_projects_root(snippet: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", snippet], capture_output=True, text=True, cwd=ROOT, env=environment()
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+@pytest.mark.parametrize("name", [block.name for block in BLOCKS])
+def test_block_runs_from_the_projects_root(name: str, ended: dict[str, str]) -> None:
+    assert ended[name] == ""
 
 
 @pytest.mark.parametrize("name", ["DataFrameSequence", "to_tf_dataset", "flow_from_dataframe"])
 def test_each_entry_point_has_a_snippet(name: str) -> None:
-    assert any(f"from dfloader import {name}\n" in snippet for snippet in SNIPPETS)
+    assert any(re.search(rf"from dfloader import .*\b{name}\b", block.code) for block in BLOCKS)
 
 
 def test_fit_generator_is_shown() -> None:
-    assert any("model.fit_generator(" in snippet for snippet in SNIPPETS)
+    assert any("model.fit_generator(" in block.code for block in BLOCKS)
 
 
 def test_set_up_is_the_two_commands() -> None:
