@@ -75,6 +75,14 @@ class Call:
 
 
 @dataclass(frozen=True)
+class Training:
+    """What a model takes an image: seconds by the clock, and of the cores' time."""
+
+    seconds: float
+    compute: float = 0.0
+
+
+@dataclass(frozen=True)
 class Transport:
     """What it costs to bring an image to where it is used."""
 
@@ -108,7 +116,7 @@ class Stages:
         per_byte: seconds that one more byte of a file takes to read; what a file takes besides is
             spent on finding and opening it.
         transport: to the consumer.
-        model: a training step; None: no model was given.
+        model: training; None: no model was given.
         memory_bytes: of the machine; None: the system does not say.
     """
 
@@ -129,7 +137,7 @@ class Stages:
     caches: bool = False
     per_byte: float = 0.0
     transport: Transport = Transport()
-    model: Cost | None = None
+    model: Training | None = None
     memory_bytes: int | None = None
 
     @property

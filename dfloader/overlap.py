@@ -1,78 +1,49 @@
-"""Whether calls run side by side in threads. Imports nothing of dfloader.
+"""Whether calls run side by side in threads, and how long a thread stood still. Imports nothing.
 
-Python that holds its lock runs in one thread at a time, and so does what takes a lock of its own.
-Two threads tell: together they take as long as one of them, or twice as long. Where other programs
-keep the cores busy, two threads take longer whatever they do; work that is known to hold no lock
-is timed between the calls and says how much longer.
+Python that holds its lock runs in one thread at a time, and so does what takes a lock of its own:
+of two threads that call it, each stands still while the other runs. Waiting for a core is not
+counted as standing still where the system tells it apart, as Linux does: other programs on the
+machine then change nothing.
 """
 
-import hashlib
 import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
 
-Work = Callable[[int], None]
+_SECONDS = 0.1  # that each thread calls at least: many of the 5 ms for which one holds the lock
+_QUEUED = Path("/proc/thread-self/schedstat")
+_TELLS = _QUEUED.exists()
 
-_SECONDS = (
-    0.06  # that each timing takes at least: many of the 5 ms for which a thread holds the lock
-)
-_ROUNDS = 3  # the least disturbed counts
-_LONG = 0.2  # seconds: of a call that takes longer there is one round
-_FREE = bytes(2**20)  # hashed without the lock
-# Two threads without a lock that take this many times as long as one, or longer, leave too little
-# between themselves and two with a lock to tell these apart.
-_CROWDED = 1.75
+
+def queued_seconds() -> float:
+    """Give how long the calling thread has waited for a core; 0 where the system does not say."""
+    return int(_QUEUED.read_bytes().split()[1]) / 1e9 if _TELLS else 0.0
 
 
 def alone_share(call: Callable[[], object], seconds: float) -> float:
     """Give the part of a call's time, 0 to 1, in which no other thread can make the same call.
 
     Args:
-        call: what is asked about; it is called for about half a second, in two threads at once.
+        call: what is asked about; it is called for about 0.3 seconds, in two threads at once.
         seconds: that it takes, about.
     """
+    count = math.ceil(_SECONDS / max(seconds, 1e-6))
+    took, still = _called(call, count, Barrier(1))
+    start = Barrier(2)
     with ThreadPoolExecutor(2, "dfloader-overlap") as pool:
-        list(pool.map(_hash, (1, 1)))  # start both threads
-        hashes = math.ceil(_SECONDS / max(_timed(pool, 1, _hash, 1), 1e-6))
-        works = ((_times(call), math.ceil(_SECONDS / max(seconds, 1e-6))), (_hash, hashes))
-        rounds = [
-            [(_timed(pool, 1, work, count), _timed(pool, 2, work, count)) for work, count in works]
-            for _ in range(_ROUNDS if seconds < _LONG else 1)
-        ]
-    longer, free = (_longer(timings) for timings in zip(*rounds, strict=True))
-    return share(longer, free)
+        both = list(pool.map(lambda _: _called(call, count, start)[1], range(2)))
+    return min(1.0, max(0.0, (sum(both) / 2 - still) / took))
 
 
-def share(longer: float, free: float) -> float:
-    """Work out the part that runs alone.
-
-    Args:
-        longer: how many times as long two threads took as one.
-        free: the same of work that holds no lock.
-    """
-    free = min(max(free, 1.0), _CROWDED)
-    return min(1.0, max(0.0, (longer - free) / (2.0 - free)))
-
-
-def _longer(timings: tuple[tuple[float, float], ...]) -> float:
-    return min(two for _, two in timings) / min(one for one, _ in timings)
-
-
-def _timed(pool: ThreadPoolExecutor, threads: int, work: Work, count: int) -> float:
-    start = time.perf_counter()
-    list(pool.map(work, [count] * threads))
-    return time.perf_counter() - start
-
-
-def _times(call: Callable[[], object]) -> Work:
-    def work(count: int) -> None:
-        for _ in range(count):
-            call()
-
-    return work
-
-
-def _hash(count: int) -> None:
+def _called(call: Callable[[], object], count: int, start: Barrier) -> tuple[float, float]:
+    """Call it: give the seconds that it took but for waiting for a core, and those stood still."""
+    start.wait()
+    queued, wall, compute = queued_seconds(), time.perf_counter(), time.thread_time()
     for _ in range(count):
-        hashlib.sha256(_FREE)
+        call()
+    compute, wall = time.thread_time() - compute, time.perf_counter() - wall
+    took = max(wall - (queued_seconds() - queued), 1e-9)
+    return took, max(0.0, took - compute)

@@ -4,7 +4,7 @@
    `render_drawn`, each callable. Nothing is added to them.
 2. Decoding and rendering only compute, so their CPU seconds count; twice, and the less disturbed
    time counts. Of reading and of callables the seconds by the clock beyond those of the CPU are
-   waiting.
+   waiting, but not those in which other programs had the core, where the system tells.
 3. The first reading of a file is kept apart from the second, since the system may remember it.
 """
 
@@ -24,6 +24,7 @@ from dfloader.batch import Loader
 from dfloader.costs import NOTHING, Cost, Pixels
 from dfloader.decode import decode, decode_mask
 from dfloader.example import NO_CHANGE, Change, write_decoded
+from dfloader.overlap import queued_seconds
 from dfloader.probe import probe
 from dfloader.rows import Rows, source_rows
 from dfloader.spec import ImageSpec
@@ -46,16 +47,16 @@ class Watch:
     @contextmanager
     def __call__(self, name: str) -> Iterator[None]:
         """Time what happens inside."""
-        wall, compute = time.perf_counter(), time.process_time()
+        queued, wall, compute = queued_seconds(), time.perf_counter(), time.process_time()
         yield
-        compute = time.process_time() - compute
-        wait = max(0.0, time.perf_counter() - wall - compute)
+        compute, wall = time.process_time() - compute, time.perf_counter() - wall
+        wait = max(0.0, wall - compute - (queued_seconds() - queued))
         self.costs[name] = self.costs.get(name, NOTHING) + Cost(compute, wait)
 
 
 @dataclass(frozen=True)
 class RowCosts:
-    """What one row costs, as the fields of `Stages` say it."""
+    """What one row costs, as the fields of `Stages` say it; `change`: to draw what it is to be."""
 
     nbytes: int
     read: Cost
@@ -64,6 +65,7 @@ class RowCosts:
     scaled: Pixels | None
     kept: Cost | None
     calls: tuple[Cost, ...]
+    change: Cost
 
 
 def row_costs(loader: Loader, number: Rows) -> RowCosts:
@@ -74,8 +76,9 @@ def row_costs(loader: Loader, number: Rows) -> RowCosts:
         DecodeError: nor decoded.
     """
     row, spec = int(source_rows(number)[0]), loader.image
-    change = loader.change(EPOCH, int(number[0]))
     watch = Watch()
+    with watch("change"):
+        change = loader.change(EPOCH, int(number[0]))
     with watch("read"):
         files = _read(loader, row)
     with watch("reread"):
@@ -91,7 +94,9 @@ def row_costs(loader: Loader, number: Rows) -> RowCosts:
     calls = _called(change, out)
     nbytes = sum(map(len, files.values()))
     costs = watch.costs
-    return RowCosts(nbytes, costs["read"], costs["reread"], pixels, scaled, kept, calls)
+    return RowCosts(
+        nbytes, costs["read"], costs["reread"], pixels, scaled, kept, calls, costs["change"]
+    )
 
 
 def _read(loader: Loader, row: int) -> Files:

@@ -20,11 +20,11 @@ from statistics import median
 import numpy as np
 
 from dfloader.batch import Batch, Loader
-from dfloader.costs import NOTHING, Call, Cost, Pixels, Stages, Transport
+from dfloader.costs import NOTHING, Call, Cost, Pixels, Stages, Training, Transport
 from dfloader.errors import DecodeError
 from dfloader.overlap import alone_share
 from dfloader.row_costs import EPOCH, RowCosts, Slots, Watch, row_costs, touched
-from dfloader.rows import Rows, draw_keys
+from dfloader.rows import Rows, draw_keys, source_rows
 from dfloader.serve import Fill
 from dfloader.transforms import Call as Transform
 from dfloader.transforms import apply
@@ -36,7 +36,8 @@ _TIMES = 2
 _GROUP_BYTES = 2**26  # of a batch that is loaded in one go
 _MOST_STEPS, _STEP_SECONDS = 8, 0.5  # of a model: whichever is first
 _WARM_STEPS = 2  # not counted: the first compiles
-_MESSAGES, _ROWS_A_MESSAGE = 50, 4  # the latter as workers are given rows
+_PART = 4  # rows that a worker is given at once
+_MESSAGES = 50
 _DISK_BYTES = 5e8  # a second: no file is taken to be read faster, however alike their sizes
 
 
@@ -57,13 +58,15 @@ def measure_stages(loader: Loader, *, step: Step | None = None, seconds: float =
     measured = _rows(loader, seconds)
     numbers, rows = np.array(list(measured)), list(measured.values())
     whole, batch, copy = _whole(loader, numbers)
+    read, reread = _mean([row.read for row in rows]), _mean([row.reread for row in rows])
+    alone = _read_alone(loader, numbers[:1], reread)
     kept = [row.kept for row in rows if row.kept is not None]
     found = Stages(
         rows=len(rows),
         frame_rows=loader.plan.share,
         file_bytes=sum(row.nbytes for row in rows) / len(rows),
-        read=_mean([row.read for row in rows]),
-        reread=_mean([row.reread for row in rows]),
+        read=replace(read, alone=alone * read.seconds),
+        reread=replace(reread, alone=alone * reread.seconds),
         pixels=_mean_pixels([row.pixels for row in rows]),
         whole=whole,
         calls=_calls(loader, numbers[:1], [row.calls for row in rows]),
@@ -78,7 +81,9 @@ def measure_stages(loader: Loader, *, step: Step | None = None, seconds: float =
         model=None if step is None else _model(loader, step),
         memory_bytes=_memory_bytes(),
     )
-    return replace(found, unstaged=max(0.0, whole.compute - found.staged.compute))
+    # The difference of two large numbers is not sure, but each part has been drawn.
+    least = _mean([row.change for row in rows]).compute / _PART
+    return replace(found, unstaged=max(least, whole.compute - found.staged.compute))
 
 
 def _rows(loader: Loader, seconds: float) -> dict[int, RowCosts]:
@@ -117,8 +122,12 @@ def _group(loader: Loader, numbers: Rows) -> dict[str, Cost]:
     """Time one batch."""
     pixels, watches = touched(loader, numbers), [Watch() for _ in range(_TIMES)]
     for watch in watches:
-        with watch("fill"):
-            failures = loader.fill(EPOCH, numbers, pixels)
+        failures: list[DecodeError] = []
+        for start in range(0, len(numbers), _PART):
+            part = slice(start, start + _PART)
+            memory = {name: values[part] for name, values in pixels.items()}
+            with watch("fill"):
+                failures += loader.fill(EPOCH, numbers[part], memory)
         with watch("finish"):
             loader.finish(EPOCH, numbers, pixels, failures)
     with watches[0]("copy"):  # into fresh memory, as TensorFlow puts examples together
@@ -126,6 +135,14 @@ def _group(loader: Loader, numbers: Rows) -> dict[str, Cost]:
     del copies
     least = min(watches, key=lambda watch: watch.costs["fill"].seconds)
     return {**least.costs, "copy": watches[0].costs["copy"]}
+
+
+def _read_alone(loader: Loader, number: Rows, cost: Cost) -> float:
+    """Give what of the reading runs alone; files are read without Python's lock."""
+    images = loader.table.images
+    if images.loader is None:
+        return 0.0
+    return alone_share(partial(images.read, int(source_rows(number)[0])), cost.seconds)
 
 
 def _calls(loader: Loader, number: Rows, rows: Sequence[tuple[Cost, ...]]) -> tuple[Call, ...]:
@@ -167,7 +184,7 @@ def _per_byte(rows: Sequence[RowCosts]) -> float:
 
 def _through_a_pipe() -> Cost:
     """Time the way of a message to a worker process and of its answer, for an image."""
-    rows = np.arange(_ROWS_A_MESSAGE)
+    rows = np.arange(_PART)
     ours, theirs = Pipe()
     watch = Watch()
     with ours, theirs, watch("messages"):
@@ -176,21 +193,22 @@ def _through_a_pipe() -> Cost:
             theirs.recv()
             theirs.send(())
             ours.recv()
-    return Cost(watch.costs["messages"].compute / _MESSAGES / _ROWS_A_MESSAGE)
+    return Cost(watch.costs["messages"].compute / _MESSAGES / _PART)
 
 
-def _model(loader: Loader, step: Step) -> Cost:
+def _model(loader: Loader, step: Step) -> Training:
     """Time training steps."""
     rows = loader.plan.rows(EPOCH, 0)
     batch = loader.loaded_rows(EPOCH, rows).batch
     for _ in range(_WARM_STEPS):
         step(batch)
-    watch, steps, start = Watch(), 0, time.perf_counter()
-    while steps < _MOST_STEPS and (not steps or time.perf_counter() - start < _STEP_SECONDS):
-        with watch("step"):
-            step(batch)
+    steps, seconds, compute = 0, time.perf_counter(), time.process_time()
+    while steps < _MOST_STEPS and (not steps or time.perf_counter() - seconds < _STEP_SECONDS):
+        step(batch)
         steps += 1
-    return _over(watch.costs["step"], steps * len(rows))
+    images = steps * len(rows)
+    seconds, compute = time.perf_counter() - seconds, time.process_time() - compute
+    return Training(seconds / images, compute / images)
 
 
 def _memory_bytes() -> int | None:
