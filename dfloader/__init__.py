@@ -14,6 +14,7 @@ _MODULES = {
     "DecodeError": "errors",
     "LabelEncoder": "labels",
     "check": "checks",
+    "compare": "comparing",
     "evaluate_generator": "generators",
     "fit_generator": "generators",
     "flow_from_dataframe": "legacy",

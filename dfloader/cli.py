@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 
 import dfloader
-from dfloader import cli_data
+from dfloader import cli_compare, cli_data
 from dfloader.cli_errors import PROBLEMS, Debug, Directory, XCol, YCol, errors_explained
 from dfloader.usage import WrongUseError
 
@@ -41,6 +41,7 @@ Frame = Annotated[
 ]
 app.command()(cli_data.check)
 app.command()(cli_data.convert)
+app.command()(cli_compare.compare)
 app.add_typer(cli_data.service)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy.typing as npt
 
@@ -44,17 +44,34 @@ def require_matplotlib() -> None:
 
 
 def draw_comparison(
-    path: Path, title: str, note: str, names: Sequence[str], panels: Sequence[Panel]
+    path: Path | IO[bytes],
+    title: str,
+    note: str,
+    names: Sequence[str],
+    panels: Sequence[Panel],
+    *,
+    colours: Sequence[str] = COLOURS,
+    form: str | None = None,
 ) -> None:
-    """Write horizontal bars, one panel a measure, one bar a loader, with the figures on them."""
+    """Write horizontal bars, one panel a measure, one bar a loader, with the figures on them.
+
+    Args:
+        path: of the picture, or a file open for it.
+        title: above it.
+        note: below it.
+        names: of the loaders, the first on top.
+        panels: one for each measure.
+        colours: of the bars in turn.
+        form: of the file, as matplotlib names it; None: as the path ends.
+    """
     figure = _figure(2.6 * len(panels) + 1.2, 0.5 * len(names) + 1.6)
     figure.suptitle(title, x=0.01, ha="left", fontsize=13, fontweight="bold", color=INK)
     figure.supxlabel(note, x=0.01, ha="left", fontsize=8.5, color="#666666")
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for axis, panel in zip(axes, panels, strict=True):
-        _draw_panel(axis, names, panel)
+        _draw_panel(axis, names, panel, colours)
     axes[0].invert_yaxis()  # the first loader on top, once for all: the panels share the axis
-    figure.savefig(path, dpi=DPI)
+    figure.savefig(path, dpi=DPI, format=form)
 
 
 def draw_grid(
@@ -80,9 +97,11 @@ def _figure(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), layout="constrained", facecolor="white")
 
 
-def _draw_panel(axis: Any, names: Sequence[str], panel: Panel) -> None:
-    colours = [COLOURS[i % len(COLOURS)] for i in range(len(names))]
-    bars = axis.barh(range(len(names)), panel.values, color=colours, height=0.68)
+def _draw_panel(
+    axis: Any, names: Sequence[str], panel: Panel, colours: Sequence[str] = COLOURS
+) -> None:
+    drawn = [colours[i % len(colours)] for i in range(len(names))]
+    bars = axis.barh(range(len(names)), panel.values, color=drawn, height=0.68)
     _draw_ranges(axis, panel)
     tops = [high for _, high in panel.ranges] or list(panel.values)
     for bar, value, top in zip(bars, panel.values, tops, strict=True):

@@ -75,7 +75,15 @@ def cores() -> int:
 def machine() -> str:
     """The processor and its cores, in words: ``AMD EPYC, 2 cores``."""
     count = cores()
-    return f"{_processor()}, {count} core{'s' if count > 1 else ''}"
+    return f"{processor()}, {count} core{'s' if count > 1 else ''}"
+
+
+def processor() -> str:
+    """The processor's name."""
+    about = Path("/proc/cpuinfo")
+    lines = about.read_text().splitlines() if about.is_file() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
 
 
 def _first_batch(build: Build) -> float:
@@ -92,10 +100,3 @@ def _whole_pass(loader: Batches, rows: int) -> float:
     if seen != rows:
         raise RuntimeError(f"A pass brought {seen} images instead of {rows}.")
     return seconds
-
-
-def _processor() -> str:
-    about = Path("/proc/cpuinfo")
-    lines = about.read_text().splitlines() if about.is_file() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()

@@ -51,15 +51,18 @@ LAYERS = [
     {"sequence", "legacy"},
     {"split", "checks", "prediction", "migrate", "records_read"},
     {"photos", "timing", "training", "usage", "comparison", "costs", "overlap"},
-    {"row_costs", "choice"},
+    {"row_costs", "choice", "comparison_style"},
     {"stages", "advice_words"},
     {"advice"},
-    {"frame_files", "plots", "resume"},
-    {"tasks"},
-    {"demo"},
+    {"frame_files", "plots", "resume", "meter", "peers", "fresh", "steps", "comparison_words"},
+    {"tasks", "contestants", "compare_work", "comparison_table"},
+    {"demo", "bout", "peers_check"},
+    {"equality"},
+    {"comparing", "comparison_html", "comparison_plot"},
     {"cli_errors"},
     {"cli_data"},
     {"preview_frame"},
+    {"cli_compare"},
     {"cli"},
 ]
 FRAMEWORKS = {"tensorflow", "keras", "tf_keras"}
@@ -74,6 +77,7 @@ FRONTS = {
     "tfmix",
     "tfpython",
 }
+FRONTS |= {"peers"}  # those of other frameworks
 FRONTS |= {"tfdata", "tfheader", "tfmap", "tfpixels", "service", "records_read", "legacy"}
 READS_FRAMES = {"columns", "classes", "multilabel", "targets", "weights", "frame"}
 GIVES_FRAMES = {
@@ -82,6 +86,7 @@ GIVES_FRAMES = {
 FRAME_WORDS = {"iloc", "loc", "iat", "isna", "dtypes", "to_numpy", "itertuples", "iterrows"}
 READS_FRAMES |= {"legacy"}  # the drop-in reads a frame as its model does
 GIVES_FRAMES |= {"photos", "frame_files", "tasks", "demo", "cli_data"}
+GIVES_FRAMES |= {"comparing", "compare_work", "comparison_table", "peers"}
 DECODERS = {"simplejpeg", "imageio", "imagecodecs", "PIL", "tifffile"}
 MAY_DECODE = {
     "decode": DECODERS,

@@ -16,6 +16,7 @@ NAMES = [
     "DecodeError",
     "LabelEncoder",
     "check",
+    "compare",
     "evaluate_generator",
     "fit_generator",
     "flow_from_dataframe",
