@@ -53,9 +53,10 @@ def _line(result: Result, place: str) -> dict[str, Any]:
 
 def _fitting(comparison: Comparison, console: Console) -> Table:
     """Give the table with the most that there is room for."""
+    unbounded = console.options.update(width=_PLAIN_WIDTH)
     for spreads in (True, False):
         table = _table(comparison, box=ROUNDED, spreads=spreads)
-        if console.measure(table).maximum <= console.width:
+        if console.measure(table, options=unbounded).maximum <= console.width:
             return table
     return _table(comparison, box=ROUNDED, spreads=False, short=True)
 
