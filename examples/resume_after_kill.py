@@ -18,7 +18,7 @@ from typing import Any
 import keras
 import numpy as np
 import pandas as pd
-from keras.layers import Conv2D, Dense, Flatten, Input, MaxPooling2D
+from keras.layers import Conv2D, Dense, Flatten, Input
 
 from dfloader import Augment, DataFrameSequence
 from dfloader.resume import Resume
@@ -31,9 +31,7 @@ FATAL_BATCH = 26  # of 18 an epoch: in the middle of the second
 class Kill(keras.callbacks.Callback):
     """Kill this process, as a scheduler would, without a chance to store anything."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.left = FATAL_BATCH
+    left = FATAL_BATCH
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         self.left -= 1
@@ -50,8 +48,7 @@ def train(folder: Path, callbacks: tuple[keras.callbacks.Callback, ...] = ()) ->
     model = keras.Sequential(
         [
             Input((32, 32, 3)),
-            Conv2D(16, 3, activation="relu"),
-            MaxPooling2D(),
+            Conv2D(16, 3, strides=2, activation="relu"),
             Flatten(),
             Dense(4, activation="softmax"),
         ]
