@@ -13,6 +13,7 @@ _MODULES = {
     "DataFrameSequence": "sequence",
     "DecodeError": "errors",
     "LabelEncoder": "labels",
+    "Resume": "resume",
     "check": "checks",
     "compare": "comparing",
     "evaluate_generator": "generators",

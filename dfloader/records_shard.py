@@ -26,7 +26,7 @@ from dfloader.source import Source
 
 _Array = npt.NDArray[Any]
 
-_BUFFER_BYTES = 2**20
+_BUFFER_BYTES = 2**16  # a photograph goes to the file without a copy, small ones together
 _SHRINK = {"image": shrunk, "mask": shrunk_mask}
 
 

@@ -16,23 +16,28 @@ from dfloader.batch import Batch
 from dfloader.sequence import DataFrameSequence
 
 _STATE = "state.json"
+_OURS = ("x", "initial_epoch", "shuffle", "steps_per_epoch")
 
 
 class Resume(keras.callbacks.Callback):  # type: ignore[misc]
-    """A callback that stores where training is, and `fit`, which goes on there.
+    """A callback that stores where training is, and a `fit` that goes on there.
 
-    Stored are the model's weights (with Keras 3 the optimizer's, too), seed, epoch and batch. The
-    batches that follow are the very ones that would have come.
+    Stored are the weights of the model and of its optimizer, seed, epoch and batch. The batches
+    that follow are the very ones that would have come, in the middle of an epoch too, after
+    ``kill -9`` as after Ctrl-C.
 
     Args:
-        seq: what to train on. It is moved to where the folder says training was.
+        seq: what to train on. It is moved to where the folder says training was, seed included.
         folder: where to store; made if it is not there.
         every: batches between two stores; None: only at the end of an epoch.
 
+    Attributes:
+        state: what the folder said when this was made: seed, epoch, batch and the file of the
+            weights; None where it said nothing.
+
     Examples:
         >>> import pandas as pd, keras, tempfile
-        >>> from dfloader import DataFrameSequence
-        >>> from dfloader.resume import Resume
+        >>> from dfloader import DataFrameSequence, Resume
         >>> df = pd.read_csv("sample_data/labels.csv")
         >>> seq = DataFrameSequence(df, 32, directory="sample_data", target_size=(8, 8))
         >>> model = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(4)])
@@ -52,6 +57,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]
         self.every = every
         self.state = self._read()
         self._first = 0
+        self._in_fit = False
         if self.state is not None:
             seq.load_state_dict(self.state)
 
@@ -62,23 +68,40 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]
             model: compiled.
             epochs: as for ``fit``; nothing is trained where the folder has so many.
             callbacks: besides this one.
-            **words: for ``fit``, without ``x``, ``initial_epoch`` and ``shuffle``: the sequence
-                shuffles the rows, and an order that Keras makes could not be gone on with.
+            **words: for ``fit``, without ``x``, ``initial_epoch``, ``steps_per_epoch`` and
+                ``shuffle``: the sequence shuffles the rows, and an order that Keras makes could not
+                be gone on with.
 
         Returns:
-            The histories of all epochs trained now, joined: metric -> values.
+            The histories of all epochs trained now, joined: metric -> values. That of an epoch that
+            was broken off is of the rest of it.
+
+        Raises:
+            TypeError: a word is this function's own.
+            ValueError: the optimizer is one of `tf_keras.optimizers.legacy`, which no file of
+                weights takes.
         """
-        words |= {"callbacks": [*callbacks, self], "shuffle": False}
+        _check_storable(model.optimizer)
+        for name in _OURS:
+            if name in words:
+                raise TypeError(f"{name}={words[name]!r}: Resume.fit says this itself. Drop it.")
+        words["callbacks"] = [*callbacks, self]
         if self.state is not None:
             self._load(model, self.state["weights"])
         joined: dict[str, Any] = {}
-        first = self.seq.state_dict()["batch"]
-        if first:
-            self._first = first
-            self._fit(joined, model, Rest(self.seq, first), self.seq.epoch + 1, words)
-            self._first = 0
-        self._fit(joined, model, self.seq, epochs, words)
+        self._first = self.seq.state_dict()["batch"]
+        if self._first:
+            self._fit(joined, model, Rest(self.seq, self._first), self.seq.epoch + 1, words)
+        self._first = 0
+        if not model.stop_training:
+            self._fit(joined, model, self.seq, epochs, words)
         return joined
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        if not self._in_fit:
+            raise RuntimeError(
+                "Resume goes on with a fit of its own: Resume(seq, folder).fit(model, epochs=...)."
+            )
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         done = self._first + batch + 1
@@ -92,7 +115,12 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]
         self, joined: dict[str, Any], model: Any, batches: Any, epochs: int, words: dict[str, Any]
     ) -> None:
         if self.seq.epoch < epochs:
-            history = model.fit(batches, initial_epoch=self.seq.epoch, epochs=epochs, **words)
+            words = {**words, "initial_epoch": self.seq.epoch, "shuffle": False}
+            self._in_fit = True
+            try:
+                history = model.fit(batches, epochs=epochs, **words)
+            finally:
+                self._in_fit = False
             for name, values in history.history.items():
                 joined.setdefault(name, []).extend(values)
 
@@ -100,7 +128,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]
         if not model.built:
             batch = self.seq[0]
             model(batch[0] if isinstance(batch, tuple) else batch)
-        if not LEGACY and model.optimizer is not None:
+        if model.optimizer is not None:
             model.optimizer.build(model.trainable_variables)
         model.load_weights(self.folder / weights)
 
@@ -119,6 +147,15 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]
     def _read(self) -> dict[str, Any] | None:
         path = self.folder / _STATE
         return json.loads(path.read_text()) if path.exists() else None
+
+
+def _check_storable(optimizer: Any) -> None:
+    if optimizer is not None and not hasattr(optimizer, "build"):
+        name = type(optimizer).__name__
+        raise ValueError(
+            f"Resume cannot store the state of {type(optimizer).__module__}.{name}. "
+            f"Compile the model with keras.optimizers.{name}."
+        )
 
 
 class Rest(Sequence):

@@ -187,11 +187,17 @@ def _tensor_specs(tree: Any) -> Any:
     return tf.TensorSpec((None, *tree.shape), tree.dtype)
 
 
-def options() -> "tf.data.Options":
-    """Give the options that every dataset of a pipeline has."""
+def options(*, dealt: bool = False) -> "tf.data.Options":
+    """Give the options that every dataset of a pipeline has.
+
+    Args:
+        dealt: whether a strategy of several processes may deal the batches out to them.
+    """
     options = tf.data.Options()
     # TF 2.21's tuner makes the end of every pass wait until its sleep, which doubles, is over.
     options.autotune.enabled = False
-    # Sharding is the plan's: whole epochs, disjoint, of equal length.
-    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
+    # A shard is the plan's, and what is made of it must not be cut again. Without one every process
+    # has the whole, which OFF would have all of them train on, and FILE finds no files in.
+    policy = tf.data.experimental.AutoShardPolicy
+    options.experimental_distribute.auto_shard_policy = policy.DATA if dealt else policy.OFF
     return options

@@ -167,7 +167,8 @@ def loaded(
         ds = keeping(ds.concatenate(end), ds, end)
     length = tf.data.INFINITE_CARDINALITY if repeat else len(loader)
     counted = ds.apply(tf.data.experimental.assert_cardinality(length))
-    ready = keeping(counted.prefetch(prefetch).with_options(options()), ds)
+    said = options(dealt=loader.plan.spec.shard is None)
+    ready = keeping(counted.prefetch(prefetch).with_options(said), ds)
     return FrameDataset(ready, loader, failures)
 
 

@@ -153,7 +153,7 @@ def test_memory_is_given_back(df: pd.DataFrame) -> None:
     assert soon(lambda: mapped_files() == before)
 
 
-def test_augmentation_stays_fresh(df: pd.DataFrame, no_decoding: Any) -> None:
+def test_u124_augmentation_stays_fresh(df: pd.DataFrame, no_decoding: Any) -> None:
     said = {**SPEC, "augment": Augment(rotation=30, brightness=0.3), "shuffle": False}
     kept = DataFrameSequence(df, 20, cache="memory", **said)
     first = kept[0][0]

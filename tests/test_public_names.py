@@ -15,6 +15,7 @@ NAMES = [
     "DataFrameSequence",
     "DecodeError",
     "LabelEncoder",
+    "Resume",
     "check",
     "compare",
     "evaluate_generator",

@@ -1,6 +1,7 @@
 """Records: what goes in comes out, whatever stops the writer."""
 
 import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -17,7 +18,7 @@ import pytest
 import tensorflow as tf
 from PIL import Image
 
-from dfloader import DataFrameError, DataFrameSequence, DecodeError, write_tfrecords
+from dfloader import DataFrameError, DataFrameSequence, DecodeError, read_tfrecords, write_tfrecords
 from dfloader.records_check import check_records
 from dfloader.records_schema import read_schema
 from dfloader.records_shard import write_shard
@@ -88,8 +89,18 @@ def equal(left: Any, right: Any) -> None:
         np.testing.assert_array_equal(a, b)
 
 
+def y_of(path: Path) -> list[int]:
+    """Give y of every record, as TensorFlow reads it."""
+    found = []
+    for record in tf.data.TFRecordDataset(str(path)):
+        features = tf.train.Example.FromString(record.numpy()).features.feature
+        (feature,) = [f for n, f in features.items() if n.startswith("y")]
+        found += feature.int64_list.value
+    return found
+
+
 @pytest.mark.parametrize("name", SPECS)
-def test_records_give_the_frames_batches(
+def test_u139_records_give_the_frames_batches(
     name: str, rich: pd.DataFrame, tmp_path: Path, pool: Executor
 ) -> None:
     if name == "flags":
@@ -153,6 +164,67 @@ def test_shards_hold_every_row_once_in_order(
     assert rows == list(range(20))
 
 
+def test_u142_four_shards_of_a_thousand_rows_are_together_the_frame(
+    df: pd.DataFrame, tmp_path: Path, pool: Executor
+) -> None:
+    frame = pd.concat([df[:1]] * 1000, ignore_index=True).assign(count=range(1000))
+    write_tfrecords(frame, tmp_path, shards=4, executor=pool, y_col="count", class_mode="raw")
+    found = [y_of(path) for path in sorted(tmp_path.glob("*.tfrecord"))]
+    assert [len(some) for some in found] == [250] * 4
+    assert [y for some in found for y in some] == list(range(1000))
+
+
+def test_u142_shards_are_as_many_as_make_128_mib_each(
+    df: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pool: Executor
+) -> None:
+    total = sum(Path(name).stat().st_size for name in df["filename"])
+    monkeypatch.setattr("dfloader.records_write._SHARD_BYTES", total / 3)
+    write_tfrecords(df, tmp_path, executor=pool)
+    assert len(list(tmp_path.glob("*.tfrecord"))) == 3
+
+
+def test_u140_records_of_ten_jpegs_are_within_2_percent_of_the_files(
+    tmp_path: Path, pool: Executor
+) -> None:
+    noise = np.random.default_rng(1).integers(0, 256, (10, 300, 400, 3), np.uint8)
+    paths = [str(tmp_path / f"{i}.jpg") for i in range(10)]
+    for path, pixels in zip(paths, noise, strict=True):
+        Image.fromarray(pixels).save(path, quality=90)
+    frame = pd.DataFrame({"filename": paths, "class": list("ab") * 5})
+    folder = write_tfrecords(frame, tmp_path / "records", shards=2, executor=pool)
+    size = sum(path.stat().st_size for path in folder.glob("*.tfrecord"))
+    assert 1 < size / sum(Path(path).stat().st_size for path in paths) < 1.02
+
+
+@pytest.mark.parametrize(
+    ("y_col", "dtype", "kind"), [("count", np.int64, "int64"), ("size", np.float32, "float32")]
+)
+def test_u138_the_schema_says_the_dtype_that_is_read(
+    y_col: str, dtype: type, kind: str, df: pd.DataFrame, tmp_path: Path, pool: Executor
+) -> None:
+    write_tfrecords(df, tmp_path, executor=pool, y_col=y_col, class_mode="raw")
+    assert {f.dtype for n, f in read_schema(tmp_path).features.items() if n[0] == "y"} == {kind}
+    for ours in (
+        DataFrameSequence.from_tfrecords(tmp_path, 20, target_size=SIZE, shuffle=False)[0],
+        next(read_tfrecords(tmp_path, 20, target_size=SIZE, shuffle=False).as_numpy_iterator()),
+    ):
+        assert ours[1].dtype == dtype
+        assert ours[1].tolist() == df[y_col].tolist()
+
+
+def test_u138_a_schema_of_another_dtype_is_an_error(
+    df: pd.DataFrame, tmp_path: Path, pool: Executor
+) -> None:
+    write_tfrecords(df, tmp_path, executor=pool, y_col="count", class_mode="raw")
+    schema = tmp_path / "schema.json"
+    said = json.loads(schema.read_text())
+    assert said["features"]["y"]["dtype"] == "int64"
+    said["features"]["y"]["dtype"] = "float32"
+    schema.write_text(json.dumps(said))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Data types don't match"):
+        next(iter(read_tfrecords(tmp_path, 20, target_size=SIZE)))
+
+
 def test_there_are_never_more_shards_than_rows(
     df: pd.DataFrame, tmp_path: Path, pool: Executor
 ) -> None:
@@ -204,7 +276,7 @@ def test_max_side_makes_large_images_smaller_and_leaves_small_ones(
             assert set(np.unique(mask)) <= {0, 1, 2, 3}
 
 
-def test_a_second_call_does_not_write_shards_again(
+def test_u142_a_second_call_does_not_write_shards_again(
     df: pd.DataFrame, tmp_path: Path, pool: Executor
 ) -> None:
     write_tfrecords(df, tmp_path, shards=4, executor=pool)
@@ -277,7 +349,7 @@ with ThreadPoolExecutor(1) as pool:
 
 
 @pytest.mark.parametrize("after", [0, 8, 19])
-def test_a_killed_writer_leaves_no_half_shard_and_is_resumed(
+def test_u137_a_killed_writer_leaves_no_half_shard_and_is_resumed(
     after: int, df: pd.DataFrame, tmp_path: Path, pool: Executor
 ) -> None:
     df.to_pickle(tmp_path / "df.pkl")
@@ -305,7 +377,7 @@ def faults(folder: Path) -> list[tuple[str, str]]:
     return [(Path(f.path).name, f.problem) for some in check_records(folder) for f in some]
 
 
-def test_a_flipped_byte_is_found_and_named(written: Path) -> None:
+def test_u137_a_flipped_byte_is_found_and_named(written: Path) -> None:
     path = written / "00002-of-00004.tfrecord"
     table = read_table(written)
     data = bytearray(path.read_bytes())
@@ -320,7 +392,7 @@ def test_a_flipped_byte_is_found_and_named(written: Path) -> None:
     assert caught.value.rows == (13,)
 
 
-def test_a_truncated_shard_is_found_and_named(written: Path) -> None:
+def test_u137_a_truncated_shard_is_found_and_named(written: Path) -> None:
     path = written / "00001-of-00004.tfrecord"
     os.truncate(path, path.stat().st_size - 1000)
     ((name, problem),) = faults(written)

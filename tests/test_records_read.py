@@ -1,6 +1,8 @@
 """read_tfrecords: what to_tf_dataset gives of the frame, read in order from files."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ from test_records import SPECS, equal, rich
 
 from dfloader import DataFrameSequence, read_tfrecords, to_tf_dataset, write_tfrecords
 from dfloader.records_order import reading
+from dfloader.records_read import _buffered
+from dfloader.records_schema import read_schema
 from dfloader.spec import OrderSpec
 
 __all__ = ["rich"]  # a fixture
@@ -44,7 +48,7 @@ def counted(df: pd.DataFrame, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", PARSED)
-def test_unshuffled_records_are_the_frames_dataset(
+def test_u139_unshuffled_records_are_the_frames_dataset(
     name: str, rich: pd.DataFrame, tmp_path: Path
 ) -> None:
     spec, reading = SPECS[name], {"target_size": SIZE, "shuffle": False}
@@ -99,9 +103,17 @@ def test_order_does_not_depend_on_tensorflows_global_seed(counted: Path, set_see
         context.set_global_seed(before)
 
 
-def test_a_small_buffer_still_gives_every_row(counted: Path) -> None:
+def test_u143_a_small_buffer_still_gives_every_row(counted: Path) -> None:
     ds = read_tfrecords(counted, 4, target_size=SIZE, seed=1, shuffle_buffer=1)
     assert sorted(seen(ds)) == list(range(20))
+
+
+def test_u143_the_buffer_holds_256_mib_of_records_however_many_there_are(counted: Path) -> None:
+    schema = read_schema(counted)
+    assert _buffered(schema) == 20  # all of a small folder
+    (first, *_) = schema.shards
+    large = replace(first, rows=400_000, bytes=400_000 * 90_000)  # 36 GB
+    assert _buffered(replace(schema, shards=(large,))) == 2**28 // 90_000 == 2982
 
 
 def test_repeat_and_drop_remainder_are_kept(counted: Path) -> None:
@@ -113,7 +125,7 @@ def test_repeat_and_drop_remainder_are_kept(counted: Path) -> None:
 
 @pytest.mark.parametrize("shuffle", [True, False])
 @pytest.mark.parametrize("count", [2, 3])
-def test_shards_are_disjoint_whole_and_of_equal_length(
+def test_u145_shards_are_disjoint_whole_and_of_equal_length(
     shuffle: bool, count: int, counted: Path, df: pd.DataFrame
 ) -> None:
     real: list[int] = []
@@ -131,6 +143,24 @@ def test_shards_are_disjoint_whole_and_of_equal_length(
     assert sorted(real) == list(range(20))
 
 
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_u146_one_file_and_two_workers_give_both_the_same_number_of_steps(
+    shuffle: bool, df: pd.DataFrame, tmp_path: Path
+) -> None:
+    folder = written(df[:19], tmp_path, shards=1, y_col="count", class_mode="raw")
+    real = []
+    for index in range(2):
+        context = tf.distribute.InputContext(2, index, 2)
+        said = {"target_size": SIZE, "seed": 2, "shuffle": shuffle, "input_context": context}
+        ds = read_tfrecords(folder, 4, **said)
+        policy = ds.options().experimental_distribute.auto_shard_policy
+        assert policy == tf.data.experimental.AutoShardPolicy.OFF
+        given = batches(ds)
+        assert len(given) == len(ds) == 3
+        real += [int(y) for _, ys, ws in given for y, w in zip(ys, ws, strict=True) if w]
+    assert sorted(real) == list(range(19))
+
+
 def test_input_context_says_the_shard(counted: Path) -> None:
     context = tf.distribute.InputContext(2, 1, 2)
     ds = read_tfrecords(counted, 4, target_size=SIZE, seed=2, input_context=context)
@@ -146,7 +176,7 @@ def test_files_that_only_python_decodes_are_read_too(df: pd.DataFrame, tmp_path:
     equal(batches(ours), batches(to_tf_dataset(frame, 8, **reading)))
 
 
-def test_a_broken_image_is_skipped_with_its_row(df: pd.DataFrame, tmp_path: Path) -> None:
+def test_u111_a_broken_image_is_skipped_with_its_row(df: pd.DataFrame, tmp_path: Path) -> None:
     (tmp_path / "broken.jpg").write_bytes(b"\xff\xd8\xff no more")
     df.loc[4, "filename"] = str(tmp_path / "broken.jpg")
     folder = written(df, tmp_path / "records", shards=2)
@@ -156,7 +186,14 @@ def test_a_broken_image_is_skipped_with_its_row(df: pd.DataFrame, tmp_path: Path
     assert ds.failures["row"].tolist() == [4]
 
 
-def test_a_flipped_byte_ends_in_an_error_that_names_the_place(counted: Path) -> None:
+def test_u137_a_truncated_shard_ends_in_an_error(counted: Path) -> None:
+    path = counted / "00001-of-00005.tfrecord"
+    os.truncate(path, path.stat().st_size - 100)
+    with pytest.raises(tf.errors.DataLossError, match="truncated record"):
+        seen(read_tfrecords(counted, 4, target_size=SIZE))
+
+
+def test_u137_a_flipped_byte_ends_in_an_error_that_names_the_place(counted: Path) -> None:
     path = counted / "00001-of-00005.tfrecord"
     data = bytearray(path.read_bytes())
     data[500] ^= 1

@@ -22,7 +22,7 @@ import tensorflow as tf
 import tf_keras as keras
 
 strategy = tf.distribute.MultiWorkerMirroredStrategy()
-from dfloader import read_tfrecords, to_tf_dataset
+from dfloader import DataFrameSequence, read_tfrecords, to_tf_dataset
 
 frame, records, out = sys.argv[1:]
 reading = {"target_size": (8, 8), "seed": 3, "rescale": 1 / 255}
@@ -49,6 +49,25 @@ with strategy.scope():
 history = model.fit(ds, epochs=2, steps_per_epoch=5, verbose=0)
 index = strategy.cluster_resolver.task_id
 result = {"passes": passes, "loss": history.history["loss"]}
+
+class Noting(keras.Sequential):
+    def train_step(self, data):
+        tf.py_function(lambda y: trained.extend([y.numpy().ravel().tolist()]), [data[1]], [])
+        return super().train_step(data)
+
+trained = []
+with strategy.scope():
+    noting = Noting([keras.layers.Flatten(), keras.layers.Dense(1)])
+    noting.compile("sgd", "mse")
+said = {"y_col": "count", "class_mode": "raw", **reading}
+for name, data in (
+    ("dataset", to_tf_dataset(pd.read_pickle(frame), 4, **said)),
+    ("records", read_tfrecords(records, 4, **reading)),
+    ("sequence", DataFrameSequence(pd.read_pickle(frame), 4, **said)),
+):
+    trained.clear()
+    noting.fit(data, epochs=2, shuffle=name == "sequence", verbose=0)
+    result[name] = list(trained)
 result["weights"] = [w.ravel().tolist() for w in model.get_weights()]
 Path(out, f"{index}.part").write_text(json.dumps(result))
 Path(out, f"{index}.part").rename(Path(out, f"{index}.json"))
@@ -70,7 +89,9 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-def test_two_processes_train_one_model_on_disjoint_rows(df: pd.DataFrame, tmp_path: Path) -> None:
+def test_u144_u145_u147_two_processes_train_one_model_on_disjoint_rows(
+    df: pd.DataFrame, tmp_path: Path
+) -> None:
     frame, records = tmp_path / "df.pkl", tmp_path / "records"
     df.to_pickle(frame)
     write_tfrecords(df, records, shards=3, y_col="count", class_mode="raw")
@@ -94,3 +115,10 @@ def test_two_processes_train_one_model_on_disjoint_rows(df: pd.DataFrame, tmp_pa
     assert one["loss"] == two["loss"]
     for a, b in zip(one["weights"], two["weights"], strict=True):
         np.testing.assert_array_equal(a, b)
+    # Each is given the whole, as one process would be: 4 rows are the batch of both together.
+    for name in ("dataset", "records", "sequence"):
+        for epoch in (slice(0, 5), slice(5, 10)):
+            mine, theirs = one[name][epoch], two[name][epoch]
+            assert {len(batch) for batch in mine + theirs} == {2}
+            assert sorted(y for batch in mine + theirs for y in batch) == list(range(20))
+        assert len(one[name]) == len(two[name]) == 10

@@ -222,10 +222,15 @@ def test_classes_are_on_the_dataset(df: pd.DataFrame) -> None:
 def test_the_autotuner_is_off(df: pd.DataFrame) -> None:
     options = numbered(df).options()
     assert options.autotune.enabled is False
-    assert (
-        options.experimental_distribute.auto_shard_policy
-        == tf.data.experimental.AutoShardPolicy.OFF
-    )
+
+
+def test_a_strategy_may_deal_out_the_whole_and_never_a_shard(df: pd.DataFrame) -> None:
+    def policy(**spec: Any) -> Any:
+        return numbered(df, **spec).options().experimental_distribute.auto_shard_policy
+
+    policies = tf.data.experimental.AutoShardPolicy
+    assert policy() == policies.DATA
+    assert policy(shard=(0, 2)) == policies.OFF
 
 
 def test_any_order_of_batches_has_the_same_rows(df: pd.DataFrame) -> None:
