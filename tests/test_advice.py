@@ -51,7 +51,7 @@ def predicted(advice: Advice) -> dict[str, float]:
     return {check.change: check.predicted for check in advice.checks}
 
 
-def test_computing_is_for_as_many_threads_as_cores() -> None:
+def test_u095_computing_is_for_as_many_threads_as_cores() -> None:
     found = advise(PLAIN, CORES)
     assert (found.bound, found.choice.loader, found.choice.workers) == ("decode", "threads", 2)
     assert predicted(found) == {"as advised": pytest.approx(500)}

@@ -1,5 +1,6 @@
 """One example with its draw, in the NumPy engine."""
 
+from dataclasses import replace
 from typing import Any
 
 import cv2
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from dfloader import Augment, DataFrameSequence
+from dfloader import Augment, DataFrameSequence, to_tf_dataset
 from dfloader.augmented import render_drawn, render_mask_drawn
 from dfloader.draws import Draws, draw
 from dfloader.render import render
@@ -47,7 +48,7 @@ def plain(image: npt.NDArray[Any], spec: ImageSpec) -> npt.NDArray[Any]:
 
 @pytest.mark.parametrize("dtype", ["float32", "uint8", "uint16"])
 @pytest.mark.parametrize("interpolation", ["bilinear", "nearest", "area", "lanczos"])
-def test_no_option_gives_the_identical_image(dtype: Any, interpolation: Any) -> None:
+def test_u120_no_option_gives_the_identical_image(dtype: Any, interpolation: Any) -> None:
     spec = ImageSpec(target_size=(40, 60), dtype=dtype, interpolation=interpolation)
     image, augment = picture(), Augment(fill_mode="nearest")
     out = example(image, spec, augment, drawn_row(augment))
@@ -55,7 +56,7 @@ def test_no_option_gives_the_identical_image(dtype: Any, interpolation: Any) -> 
 
 
 @pytest.mark.parametrize("resize_mode", ["stretch", "crop", "pad"])
-def test_identity_warp_and_colour_change_nothing_inside(resize_mode: Any) -> None:
+def test_u120_identity_warp_and_colour_change_nothing_inside(resize_mode: Any) -> None:
     spec = ImageSpec(target_size=(40, 60), resize_mode=resize_mode)
     augment = Augment(rotation=1, brightness=0.1)
     still = Draws(
@@ -64,6 +65,20 @@ def test_identity_warp_and_colour_change_nothing_inside(resize_mode: Any) -> Non
     )
     out = example(picture(), spec, augment, still)
     np.testing.assert_allclose(out, plain(picture(), spec), atol=0.05)
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize("kind", ["uint8", "float32"])
+def test_u120_neutral_options_change_nothing(kind: str, native: bool) -> None:
+    """Of bytes, and of floats in 0..1, at the loader: no option rescales an image to its range."""
+    values = picture(12, 16) if kind == "uint8" else picture(12, 16).astype(np.float32) / 510
+    frame = pd.DataFrame({"image": [values] * 3})
+    neutral = {"brightness": (1.0, 1.0), "contrast": (1.0, 1.0), "saturation": (1.0, 1.0)}
+    said: dict[str, Any] = {"class_mode": None, "target_size": (12, 16), "seed": 1}
+    said["augment"] = Augment(**neutral, zoom=(1.0, 1.0))
+    x = next(iter(to_tf_dataset(frame, 3, **said) if native else DataFrameSequence(frame, **said)))
+    wanted = picture(12, 16) / (1 if kind == "uint8" else 2)
+    np.testing.assert_allclose(np.asarray(x), np.stack([wanted] * 3), atol=0.02)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "uint8"])
@@ -116,7 +131,7 @@ def test_fill_modes_outside_the_picture(fill_mode: Any, interpolation: Any) -> N
 
 @pytest.mark.parametrize("channels", [1, 3, 4, 5, 9])
 @pytest.mark.parametrize("dtype", ["float32", "uint8"])
-def test_each_channel_is_warped_alike(channels: int, dtype: Any) -> None:
+def test_u117_each_channel_is_warped_alike(channels: int, dtype: Any) -> None:
     spec = ImageSpec(target_size=(40, 60), color_mode="unchanged", dtype=dtype)
     augment = Augment(rotation=30)
     image = picture(channels=channels)
@@ -222,7 +237,7 @@ def test_mask_follows_its_image_pixel_by_pixel() -> None:
 
 
 @pytest.mark.parametrize("fill_mode", ["constant", "nearest", "reflect", "wrap"])
-def test_mask_keeps_its_labels_and_has_background_outside(fill_mode: Any) -> None:
+def test_u122_mask_keeps_its_labels_and_has_background_outside(fill_mode: Any) -> None:
     augment = Augment(rotation=45, zoom=(1.5, 2), fill_mode=fill_mode, fill_value=50)
     spec = ImageSpec(target_size=(40, 60))
     labels = np.full((90, 130, 1), 7, np.uint8)
@@ -250,7 +265,7 @@ def masked(tmp_path: Any) -> pd.DataFrame:
     )
 
 
-def test_sequence_gives_images_and_masks_of_one_draw(masked: pd.DataFrame) -> None:
+def test_u094_u121_sequence_gives_images_and_masks_of_one_draw(masked: pd.DataFrame) -> None:
     seq = DataFrameSequence(
         masked,
         6,
@@ -295,6 +310,32 @@ def test_eval_is_not_augmented(df: pd.DataFrame) -> None:
 def test_crop_without_target_size_is_an_error(df: pd.DataFrame) -> None:
     with pytest.raises(ValueError, match=r"crop_scale=.* gives images of many sizes"):
         DataFrameSequence(df, target_size=None, augment=Augment.imagenet())
+
+
+@pytest.mark.parametrize("interpolation", ["bilinear", "area"])
+def test_u128_geometry_is_applied_to_the_pixels_of_the_file(interpolation: Any) -> None:
+    """A zoom into a large picture shows its detail, which the target's size alone would lose."""
+    image = np.zeros((800, 800, 3), np.uint8)
+    image[::2] = 255
+    closer = Draws(matrix=np.array([[0.05, 0, 0], [0, 0.05, 0]]))
+    spec = ImageSpec(target_size=(40, 40), interpolation=interpolation)
+    out = example(image, spec, Augment(zoom=(0.05, 0.05)), closer)[..., 0]
+    np.testing.assert_allclose(out, image[380:420, 380:420, 0], atol=0.01)
+    assert plain(image, replace(spec, interpolation="area")).std() == 0
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_u129_what_a_turn_uncovers_is_black_by_default(native: bool) -> None:
+    assert (Augment().fill_mode, Augment().fill_value) == ("constant", 0)
+    frame = pd.DataFrame({"image": [np.full((40, 40, 3), 200, np.uint8)] * 2})
+    said: dict[str, Any] = {"class_mode": None, "target_size": (40, 40), "seed": 1}
+    said["augment"] = Augment(rotation=90, seed=3)
+    turns = np.abs(draw(said["augment"], 1, 0, np.arange(2)).matrix[:, 0, 1])
+    x = next(iter(to_tf_dataset(frame, 2, **said) if native else DataFrameSequence(frame, **said)))
+    corners = np.asarray(x)[:, [0, 0, -1, -1], [0, -1, 0, -1]]
+    assert (turns > 0.1).all()
+    assert (corners == 0).all()
+    np.testing.assert_allclose(np.asarray(x)[:, 20, 20], 200, atol=0.02)
 
 
 def test_rescale_comes_last(df: pd.DataFrame) -> None:

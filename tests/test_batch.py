@@ -32,7 +32,7 @@ def broken(df: pd.DataFrame, tmp_path: Path) -> pd.DataFrame:
     return df
 
 
-def test_a_broken_file_names_row_path_and_reason(broken: pd.DataFrame) -> None:
+def test_u110_a_broken_file_names_row_path_and_reason(broken: pd.DataFrame) -> None:
     with pytest.raises(DecodeError, match=r"Row 3: '.*empty\.png': the file is empty") as caught:
         loader(broken, validate=False).load(0, 0)
     assert caught.value.rows == (3,)
@@ -63,7 +63,7 @@ def test_a_picture_of_more_pixels_than_allowed_is_not_decoded(tmp_path: Path) ->
     assert [error.rows for error in failures] == [(1,)]
 
 
-def test_skip_leaves_black_pictures_of_weight_0_and_says_so(broken: pd.DataFrame) -> None:
+def test_u110_skip_leaves_black_pictures_of_weight_0_and_says_so(broken: pd.DataFrame) -> None:
     batch, failures = loader(broken, on_error="skip").loaded(0, 0)
     x, y, w = batch
     bad = [3, 5, 8]
@@ -126,7 +126,7 @@ def test_unchanged_skips_to_the_first_file_that_says_its_channels(broken: pd.Dat
     assert w.tolist() == [0, 1, 1]
 
 
-def test_files_and_arrays_of_many_channels(tmp_path: Path) -> None:
+def test_u117_files_and_arrays_of_many_channels(tmp_path: Path) -> None:
     arrays = [np.random.default_rng(i).random((20 + i, 30, 7)) for i in range(4)]
     for i, array in enumerate(arrays):
         np.save(tmp_path / f"{i}.npy", array)

@@ -19,7 +19,7 @@ import pytest
 from PIL import Image
 
 import dfloader.cache
-from dfloader import Augment, DataFrameSequence, DecodeError
+from dfloader import Augment, DataFrameSequence, DecodeError, to_tf_dataset
 
 ROOT = Path(__file__).parent.parent
 SPEC: dict[str, Any] = {"target_size": (24, 32), "seed": 3, "dtype": "uint8", "workers": 0}
@@ -163,6 +163,18 @@ def test_u124_augmentation_stays_fresh(df: pd.DataFrame, no_decoding: Any) -> No
     assert (kept[0][0] != first).mean() > 0.5
     plain = DataFrameSequence(df, 20, cache="memory", **{**said, "augment": None})
     assert (plain[0][0] != first).mean() > 0.5
+
+
+@pytest.mark.parametrize("where", ["memory", "folder"])
+def test_u124_a_dataset_with_a_cache_augments_each_epoch_anew(
+    df: pd.DataFrame, where: str, tmp_path: Path
+) -> None:
+    said = {**SPEC, "augment": Augment(rotation=30, brightness=0.3), "shuffle": False}
+    said.pop("workers")
+    ds = to_tf_dataset(df, 20, cache=where if where == "memory" else tmp_path, **said)
+    ((first, _),), ((second, _),), ((third, _),) = (list(ds) for _ in range(3))
+    for one, other in ((first, second), (second, third)):
+        assert (one.numpy() != other.numpy()).mean() > 0.5
 
 
 def test_flips_are_those_without_a_cache(df: pd.DataFrame) -> None:

@@ -133,7 +133,7 @@ def test_every_awkward_file_is_covered() -> None:
 @pytest.mark.parametrize("how", ["scaled", "full"])
 @pytest.mark.parametrize("mode", ["rgb", "rgba", "grayscale", "unchanged"])
 @pytest.mark.parametrize("name", [name for name in SOUND if name != "five_bands.tif"])
-def test_awkward_files_give_the_pixels_that_their_page_says(
+def test_u104_u106_u112_awkward_files_give_the_pixels_that_their_page_says(
     name: str, mode: str, how: str, dtype: str
 ) -> None:
     out = loaded((AWKWARD / name).read_bytes(), color_mode=mode, decode=how, dtype=dtype)
@@ -155,13 +155,13 @@ def test_awkward_files_are_the_same_picture_at_half_the_size(name: str, how: str
 
 
 @pytest.mark.parametrize("name", ["grey16.png", "grey16.tif"])
-def test_16_bits_stay_apart_and_are_kept(name: str) -> None:
+def test_u103_16_bits_stay_apart_and_are_kept(name: str) -> None:
     data = (AWKWARD / name).read_bytes()
     assert len(np.unique(loaded(data))) == 2048
     assert np.array_equal(loaded(data, color_mode="grayscale", dtype="uint16"), RAMP)
 
 
-def test_five_bands_are_kept_and_named_where_they_do_not_fit() -> None:
+def test_u117_five_bands_are_kept_and_named_where_they_do_not_fit() -> None:
     data = (AWKWARD / "five_bands.tif").read_bytes()
     bands = quadrants([16, 48, 80, 112])[..., None] + 20 * np.arange(5)
     assert np.array_equal(loaded(data, color_mode="unchanged"), bands)
@@ -179,7 +179,7 @@ def test_broken_files_end_in_an_error_that_says_why(name: str) -> None:
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "TIFF"])
 @pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("how", ["scaled", "full"])
-def test_orientation_turns_the_known_corner_to_the_top_left(
+def test_u108_orientation_turns_the_known_corner_to_the_top_left(
     orientation: int, how: str, form: str
 ) -> None:
     exif = Image.Exif()
@@ -249,7 +249,7 @@ def test_jpeg_equals_opencv_and_pillow_bit_for_bit() -> None:
 
 
 @pytest.mark.parametrize("size", [(1, 1), (2, 3), (5, 5), (6, 6), (31, 33), (121, 157)])
-def test_jpeg_equals_tensorflow_bit_for_bit_at_every_scale(size: tuple[int, int]) -> None:
+def test_u113_jpeg_equals_tensorflow_bit_for_bit_at_every_scale(size: tuple[int, int]) -> None:
     tf = pytest.importorskip("tensorflow")
     for grey_ in (False, True):
         image = photo(*size)
@@ -332,7 +332,7 @@ def test_fractions_fill_16_bits() -> None:
     assert out[0, :, 0].tolist() == [0, 32768, 65535]
 
 
-def test_values_that_a_dtype_cannot_hold_are_an_error_not_saturated() -> None:
+def test_u103_values_that_a_dtype_cannot_hold_are_an_error_not_saturated() -> None:
     data = npy(np.array([[-1000, 3000]], np.int16))
     with pytest.raises(DecodeError, match=r"int16 values from -1000 to 3000, which uint8 cannot"):
         loaded(data, dtype="uint8")
@@ -380,7 +380,7 @@ def test_tiffs_of_many_kinds() -> None:
     assert np.array_equal(loaded(white_is_zero, color_mode="grayscale")[..., 0], image[..., 0])
 
 
-def test_the_first_page_and_the_first_frame_are_the_picture() -> None:
+def test_u106_the_first_page_and_the_first_frame_are_the_picture() -> None:
     first, second = photo(), 255 - photo()
     for form, options in {"TIFF": {}, "PNG": {}, "WEBP": {"lossless": True}}.items():
         pages = {"save_all": True, "append_images": [Image.fromarray(second)]}

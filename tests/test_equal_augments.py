@@ -83,7 +83,9 @@ def assert_alike(ours: Any, theirs: Any, dtype: str, said: Any) -> None:
 
 
 @pytest.mark.parametrize("number", range(COUNT))
-def test_ops_give_the_pictures_and_masks_of_a_draw(masked: pd.DataFrame, number: int) -> None:
+def test_u094_u121_ops_give_the_pictures_and_masks_of_a_draw(
+    masked: pd.DataFrame, number: int
+) -> None:
     """Without a pipeline around the ops, whose graph takes longer to make than they take."""
     said, spec = options(number)
     keywords = {"augment": Augment(**said), "mask_col": "mask", "class_mode": None, **spec}

@@ -122,7 +122,7 @@ def shared() -> set[str]:
         ("forkserver", "sys.exit('enough')", "SystemExit: enough"),
     ],
 )
-def test_a_worker_that_fails_is_an_error_in_time(
+def test_u082_u101_a_worker_that_fails_is_an_error_in_time(
     run: Any, how: str, question: str, said: str
 ) -> None:
     script = run(
@@ -217,7 +217,7 @@ def test_workers_end_when_their_parent_is_killed(run: Any, how: str, seconds: fl
 
 
 @pytest.mark.parametrize("how", THREADS_AND_PROCESSES)
-def test_a_script_that_closes_nothing_ends_quietly(run: Any, how: str) -> None:
+def test_u084_a_script_that_closes_nothing_ends_quietly(run: Any, how: str) -> None:
     script = run(
         f"""
         from engine_of import engine
@@ -293,7 +293,9 @@ def test_no_shared_memory_is_an_error_that_leaves_nothing(run: Any) -> None:
 
 
 @pytest.mark.parametrize("how", THREADS_AND_PROCESSES)
-def test_fifty_epochs_hold_memory_threads_and_descriptors_level(run: Any, how: str) -> None:
+def test_u086_u087_fifty_epochs_hold_memory_threads_and_descriptors_level(
+    run: Any, how: str
+) -> None:
     script = run(
         f"""
         import psutil

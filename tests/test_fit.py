@@ -318,6 +318,6 @@ def test_a_balanced_sampler_in_fit(df: pd.DataFrame) -> None:
     assert np.mean(shares) == pytest.approx(0.5, abs=0.06)
 
 
-def test_u023_a_sequence_is_the_dataset_of_the_keras_in_use(df: pd.DataFrame) -> None:
+def test_u023_u099_a_sequence_is_the_dataset_of_the_keras_in_use(df: pd.DataFrame) -> None:
     with rows_of(df) as seq:
         assert isinstance(seq, keras.utils.PyDataset)

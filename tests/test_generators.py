@@ -142,14 +142,14 @@ def test_workers_train_each_batch_once_an_epoch(model, processes):
     assert sorted(model.trained[:5]) == sorted(model.trained[5:]) == [0, 1, 2, 3, 4]
 
 
-def test_no_thread_stays_after_training(model):
+def test_u087_no_thread_stays_after_training(model):
     before = threading.active_count()
     fit_generator(model, Numbers(5), 2, epochs=3, workers=3, verbose=0)
     assert not [t.name for t in threading.enumerate() if "ThreadPoolExecutor" in t.name]
     assert threading.active_count() <= before + 1
 
 
-def test_workers_are_set_for_the_call_and_put_back(model):
+def test_u096_workers_are_set_for_the_call_and_put_back(model):
     during = []
     look = keras.callbacks.LambdaCallback(
         on_epoch_begin=lambda epoch, logs: during.append(
@@ -395,7 +395,7 @@ def rows_trained(model):
 
 
 @pytest.mark.parametrize("words", [{}, {"workers": 2, "use_multiprocessing": True}])
-def test_the_readmes_call_trains_each_row_once_an_epoch(sequence, pixel_model, words):
+def test_u096_the_readmes_call_trains_each_row_once_an_epoch(sequence, pixel_model, words):
     rows = rows_trained(pixel_model)
     pixel_model.fit_generator(sequence, epochs=2, verbose=0, **words)
     assert sorted(rows[:20]) == sorted(rows[20:]) == list(range(20))

@@ -70,6 +70,30 @@ def test_c12_jpegs_are_read_as_pillow_reads_them(
         np.testing.assert_array_equal(load(str(path), look), original(path, look))
 
 
+@pytest.mark.parametrize("color_mode", ["rgb", "grayscale"])
+@pytest.mark.parametrize("kind", ["u103_deep.png", "u104_float.tif", "u108_turned.jpg"])
+def test_c12_files_that_pillow_gets_wrong_stay_as_they_were(photo, tmp_path, kind, color_mode):
+    grey = photo[..., 0]
+    options = {}
+    if kind == "u103_deep.png":
+        picture = Image.fromarray(grey.astype(np.uint16) * 257)
+    elif kind == "u104_float.tif":
+        picture = Image.fromarray(grey.astype(np.float32) / 255)
+    else:
+        picture, options["exif"] = Image.fromarray(photo), Image.Exif()
+        options["exif"][0x0112] = 6
+    picture.save(tmp_path / kind, **options)
+    look = Look((50, 70), color_mode, "nearest", "channels_last")
+    got = load(str(tmp_path / kind), look)
+    np.testing.assert_array_equal(got, original(tmp_path / kind, look))
+    if kind == "u104_float.tif":
+        assert got.max() <= 1
+    elif kind == "u103_deep.png":
+        assert got.max() == (255 if color_mode == "rgb" else int(grey.max()) * 257)
+    else:
+        assert abs(got.mean() - photo.mean()) < 5 and got.shape[:2] == (50, 70)
+
+
 def test_c12_channels_first_is_the_same_image_transposed(photo, tmp_path):
     path = tmp_path / "a.jpg"
     Image.fromarray(photo).save(path)

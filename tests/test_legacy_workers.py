@@ -71,7 +71,7 @@ def test_threads_taking_next_share_one_pass(frame):
 
 
 @pytest.mark.parametrize("seed", [5, None])
-def test_forked_processes_give_each_row_once_with_distinct_draws(frame, seed):
+def test_u089_u090_forked_processes_give_each_row_once_with_distinct_draws(frame, seed):
     batches = build(frame, seed)
     first = values(in_processes(batches, "fork"))
     batches.on_epoch_end()
@@ -94,7 +94,7 @@ def without_main(monkeypatch):
     monkeypatch.setitem(sys.modules, "__main__", types.ModuleType("__main__"))
 
 
-def test_processes_draw_the_same_however_many_they_are(frame):
+def test_u091_processes_draw_the_same_however_many_they_are(frame):
     one, three = (values(in_processes(build(frame), "fork", workers=n)) for n in (1, 3))
     np.testing.assert_array_equal(one, three)
 
@@ -108,7 +108,7 @@ def test_the_generators_own_draws_differ_between_forked_workers(frame):
     assert len(np.unique(values(in_processes(batches, "fork")))) > ROWS / 2
 
 
-def test_a_pickle_goes_on_where_the_iterator_stands(frame):
+def test_u085_a_pickle_goes_on_where_the_iterator_stands(frame):
     batches = build(frame)
     next(batches)
     copy = pickle.loads(pickle.dumps(batches))

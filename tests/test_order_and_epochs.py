@@ -211,6 +211,23 @@ def test_u042_a_row_drawn_twice_in_an_epoch_is_augmented_anew(df: pd.DataFrame) 
     assert len(set(x[:, 0, 0, 0].tolist())) == 4
 
 
+@pytest.mark.parametrize("loader", LOADERS)
+def test_u093_order_and_augmentation_have_seeds_of_their_own(df: pd.DataFrame, loader: Any) -> None:
+    def loaded(seed: int, augment_seed: int | None) -> tuple[Any, Any]:
+        augment = Augment(brightness=0.5, seed=augment_seed)
+        ((x, y),) = loader(df, 7, seed=seed, augment=augment)
+        order = np.asarray(y).tolist()
+        return order, (np.asarray(x)[:, 0, 0, 0] / np.maximum(order, 1)).tolist()
+
+    order, factors = loaded(1, 5)
+    assert loaded(1, 5) == (order, factors)
+    assert loaded(1, 6)[0] == order and loaded(1, 6)[1] != factors
+    other, same_factors = loaded(2, 5)
+    assert other != order
+    by_row = dict(zip(order, factors, strict=True))
+    assert same_factors == pytest.approx([by_row[row] for row in other])
+
+
 @pytest.mark.parametrize("ahead", [1, 3])
 def test_u079_no_more_is_loaded_ahead_than_was_said(
     df: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, ahead: int

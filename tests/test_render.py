@@ -46,7 +46,7 @@ def smooth(height: int, width: int, channels: int = 3) -> npt.NDArray[np.uint8]:
 @pytest.mark.parametrize("resize_mode", MODES)
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
-def test_marked_pixels_land_where_the_geometry_says(
+def test_u115_marked_pixels_land_where_the_geometry_says(
     resize_mode: str, interpolation: str, dtype: str, data: st.DataObject
 ) -> None:
     height, width, rows, columns = (data.draw(st.integers(12, 90)) for _ in range(4))
@@ -94,7 +94,7 @@ def test_turned_views_are_resampled_as_if_they_were_stored_so(
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("interpolation", ["bilinear", "nearest", "area", "bicubic"])
 @pytest.mark.parametrize("size", [(20, 30), (100, 120), (20, 120)])
-def test_many_channels_give_what_each_gives_alone(
+def test_u117_many_channels_give_what_each_gives_alone(
     size: tuple[int, int], interpolation: str, dtype: str
 ) -> None:
     image = smooth(50, 70, 7)
@@ -123,7 +123,7 @@ def test_16_bits_are_kept_and_scaled() -> None:
     assert np.array_equal(rounded, np.rint(image / 257))
 
 
-def test_area_averages_and_bilinear_does_not() -> None:
+def test_u114_area_averages_and_bilinear_does_not() -> None:
     image = np.zeros((8, 8, 1), np.uint8)
     image[::4] = 200
     said: dict[str, Any] = {"target_size": (2, 2)}

@@ -2,6 +2,7 @@
 
 import pickle
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
@@ -25,6 +26,27 @@ def test_batch_has_the_shapes_and_labels_of_its_rows(df: pd.DataFrame) -> None:
     x, y = seq[1]
     assert (len(seq), x.shape, x.dtype, y.shape) == (3, (8, 24, 20, 3), np.float32, (8, 3))
     assert [seq.class_names[i] for i in y.argmax(1)] == df["class"].iloc[seq.rows(1)].tolist()
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {},
+        {"weight_col": "size"},
+        {"extra_cols": {"meta": ["size", "count"]}},
+        {"y_col": ["class", "size"], "class_mode": {"class": "sparse", "size": "raw"}},
+    ],
+    ids=str,
+)
+def test_u098_a_batch_is_a_tuple_of_numpy_arrays_or_dicts_of_them(
+    df: pd.DataFrame, spec: dict[str, Any]
+) -> None:
+    batch = DataFrameSequence(df, 4, target_size=(8, 8), workers=0, **spec)[0]
+    assert type(batch) is tuple and len(batch) == (3 if "weight_col" in spec else 2)
+    for part in batch:
+        assert type(part) in (np.ndarray, dict)
+        leaves = part.values() if isinstance(part, dict) else [part]
+        assert all(type(leaf) is np.ndarray for leaf in leaves)
 
 
 def test_index_counts_from_the_end_and_has_limits(df: pd.DataFrame) -> None:

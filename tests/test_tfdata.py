@@ -207,7 +207,7 @@ def test_cardinality_is_known(df: pd.DataFrame) -> None:
     assert numbered(df, drop_remainder=True).cardinality() == 2
 
 
-def test_drop_remainder_makes_the_batch_size_static(df: pd.DataFrame) -> None:
+def test_u105_drop_remainder_makes_the_batch_size_static(df: pd.DataFrame) -> None:
     x, y = numbered(df, drop_remainder=True).element_spec
     assert x == tf.TensorSpec((8, 24, 32, 3), tf.float32)
     assert y == tf.TensorSpec((8,), tf.int64)

@@ -63,14 +63,26 @@ AWKWARD_SPECS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("spec", AWKWARD_SPECS, ids=str)
-def test_awkward_files_are_equal_pixel_for_pixel(
+def test_u103_u104_u106_awkward_files_are_equal_pixel_for_pixel(
     awkward: pd.DataFrame, spec: dict[str, Any]
 ) -> None:
     for got, wanted in pairs(awkward, 1, directory=AWKWARD, **LOCAL, **spec):
         np.testing.assert_array_equal(got[0], wanted[0], strict=True)
 
 
-def test_only_what_tensorflow_cannot_decode_goes_to_python(
+def test_u113_jpegs_are_pillows_bit_for_bit_in_both(tmp_path: Path) -> None:
+    noise = np.random.default_rng(0).integers(0, 256, (200, 200, 3), np.uint8)
+    for name, options in {"a": {"quality": 75}, "b": {"quality": 95, "subsampling": 0}}.items():
+        Image.fromarray(noise).save(tmp_path / f"{name}.jpg", **options)
+    frame = pd.DataFrame({"filename": ["a.jpg", "b.jpg"]})
+    pillow = np.stack([np.asarray(Image.open(tmp_path / name)) for name in frame["filename"]])
+    spec: dict[str, Any] = {"directory": tmp_path, "target_size": None, "dtype": "uint8"}
+    for got, wanted in pairs(frame, 2, **spec, **LOCAL):
+        np.testing.assert_array_equal(wanted[0], pillow)
+        np.testing.assert_array_equal(got[0], pillow)
+
+
+def test_u112_only_what_tensorflow_cannot_decode_goes_to_python(
     awkward: pd.DataFrame, rendered: list[int]
 ) -> None:
     list(to_tf_dataset(awkward, 8, directory=AWKWARD, **LOCAL))
@@ -79,7 +91,7 @@ def test_only_what_tensorflow_cannot_decode_goes_to_python(
     assert len(rendered) == len(names)
 
 
-def test_every_band_of_a_file_comes_through(rendered: list[int]) -> None:
+def test_u117_every_band_of_a_file_comes_through(rendered: list[int]) -> None:
     frame = pd.DataFrame({"filename": ["five_bands.tif"] * 3})
     spec = {"directory": AWKWARD, "color_mode": "unchanged", "target_size": (8, 8), **LOCAL}
     (((image,), (wanted,)),) = pairs(frame, 3, **spec)
@@ -89,7 +101,7 @@ def test_every_band_of_a_file_comes_through(rendered: list[int]) -> None:
 
 @pytest.mark.parametrize("mode", ["stretch", "crop", "pad"])
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_turned_photographs_are_cropped_and_scaled_alike(
+def test_u108_turned_photographs_are_cropped_and_scaled_alike(
     tmp_path: Path, orientation: int, mode: str
 ) -> None:
     rng = np.random.default_rng(orientation)
@@ -183,7 +195,7 @@ MASK_SPECS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("spec", MASK_SPECS, ids=str)
-def test_masks_are_equal(masked: pd.DataFrame, spec: dict[str, Any]) -> None:
+def test_u121_masks_are_equal(masked: pd.DataFrame, spec: dict[str, Any]) -> None:
     spec = {"mask_col": "mask", "target_size": (24, 32), "seed": 4, **spec}
     for got, wanted in pairs(masked, 8, **spec):
         np.testing.assert_allclose(got[0].astype(float), wanted[0], rtol=0, atol=1)
@@ -229,7 +241,7 @@ def test_a_picture_of_more_pixels_than_allowed_is_an_error_in_both(tmp_path: Pat
             next(iter(to_tf_dataset(frame, **LOCAL, max_pixels=1199)))
 
 
-def test_skipped_rows_are_black_with_weight_zero_and_listed(holed: pd.DataFrame) -> None:
+def test_u110_u111_skipped_rows_are_black_with_weight_zero_and_listed(holed: pd.DataFrame) -> None:
     spec = {"target_size": (24, 32), "seed": 4, "on_error": "skip", "validate": False}
     for got, wanted in pairs(holed, 8, **spec):
         np.testing.assert_allclose(got[0], wanted[0], rtol=0, atol=0.02)

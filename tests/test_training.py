@@ -65,7 +65,9 @@ def staff(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> di
     return said
 
 
-def test_fit_sees_the_rows_of_epochs_0_1_2(df: pd.DataFrame, staff: dict[str, Any]) -> None:
+def test_u083_u096_fit_sees_the_rows_of_epochs_0_1_2(
+    df: pd.DataFrame, staff: dict[str, Any]
+) -> None:
     model = recorder()
     with DataFrameSequence(df, 6, **SMALL, **staff) as seq:
         expected = []
@@ -86,7 +88,7 @@ def test_without_shuffle_the_batches_come_in_order(df: pd.DataFrame, staff: dict
     assert np.concatenate(model.seen).tolist() == list(range(20))
 
 
-def test_validation_sees_every_row_after_every_epoch(
+def test_u082_validation_sees_every_row_after_every_epoch(
     df: pd.DataFrame, staff: dict[str, Any]
 ) -> None:
     model = recorder()
@@ -149,7 +151,7 @@ def run(source: str, folder: Path, **environment: str) -> str:
     return done.stdout
 
 
-def test_a_script_without_a_guard_trains_with_processes_that_load_no_framework(
+def test_u082_a_script_without_a_guard_trains_with_processes_that_load_no_framework(
     df: pd.DataFrame, tmp_path: Path
 ) -> None:
     df.to_csv(tmp_path / "frame.csv")

@@ -150,7 +150,7 @@ def test_48_rows_on_4_workers_are_48_draws_as_without(df: pd.DataFrame, augment:
 
 
 @pytest.mark.parametrize("augment", [noisy, global_noise, IDG])
-def test_dataset_calls_with_the_same_draws(df: pd.DataFrame, augment: Any) -> None:
+def test_u123_dataset_calls_with_the_same_draws(df: pd.DataFrame, augment: Any) -> None:
     said = [Augment(rotation=20), augment]
     options = {**OPTIONS, "rescale": 0.5}
     ds = to_tf_dataset(df, 8, augment=said, **options)
@@ -186,7 +186,7 @@ def test_epochs_differ(df: pd.DataFrame) -> None:
         (lambda image: None, "gave an image of shape"),
     ],
 )
-def test_bad_result_is_found_when_the_loader_is_built(
+def test_u123_bad_result_is_found_when_the_loader_is_built(
     df: pd.DataFrame, augment: Any, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):

@@ -77,7 +77,7 @@ def test_batches_are_those_of_the_definition(df: pd.DataFrame, staff: dict[str, 
 
 
 @pytest.mark.parametrize("staff", ONE_OF_EACH)
-def test_draws_are_distinct_and_the_same_from_every_engine(
+def test_u089_u090_u091_draws_are_distinct_and_the_same_from_every_engine(
     df: pd.DataFrame, staff: dict[str, Any]
 ) -> None:
     one = pd.concat([df[:1]] * 12)  # one picture: only the draws differ
@@ -94,7 +94,7 @@ def test_draws_are_distinct_and_the_same_from_every_engine(
 
 
 @pytest.mark.parametrize("staff", ONE_OF_EACH)
-def test_each_row_comes_once_an_epoch(df: pd.DataFrame, staff: dict[str, Any]) -> None:
+def test_u102_each_row_comes_once_an_epoch(df: pd.DataFrame, staff: dict[str, Any]) -> None:
     spec = {**SMALL, "class_mode": "raw", "y_col": "count"}
     with DataFrameSequence(df, 6, **spec, **staff) as seq:
         orders = []
@@ -118,7 +118,7 @@ def test_batches_without_a_known_size_are_those_of_the_definition(
 
 
 @pytest.mark.parametrize("staff", ONE_OF_EACH)
-def test_a_broken_file_names_row_and_path_from_every_engine(
+def test_u101_a_broken_file_names_row_and_path_from_every_engine(
     df: pd.DataFrame, staff: dict[str, Any], tmp_path: Any
 ) -> None:
     for row in (2, 11):
@@ -163,7 +163,7 @@ def test_the_traceback_in_the_worker_is_the_cause(df: pd.DataFrame, staff: dict[
 
 
 @pytest.mark.parametrize("method", ["forkserver", "spawn"])
-def test_a_worker_loads_no_framework_and_no_pandas(df: pd.DataFrame, method: str) -> None:
+def test_u082_a_worker_loads_no_framework_and_no_pandas(df: pd.DataFrame, method: str) -> None:
     count = "sum(name in sys.modules for name in {})"
     staff = {"use_multiprocessing": True, "start_method": method}
     assert ask(count.format(("dfloader.batch", "numpy")), df, **staff) == 2
@@ -171,7 +171,7 @@ def test_a_worker_loads_no_framework_and_no_pandas(df: pd.DataFrame, method: str
 
 
 @pytest.mark.parametrize("staff", PROCESSES)
-def test_a_killed_worker_is_an_error_and_the_next_call_starts_others(
+def test_u101_a_killed_worker_is_an_error_and_the_next_call_starts_others(
     df: pd.DataFrame, staff: dict[str, Any]
 ) -> None:
     with DataFrameSequence(df, 8, workers=2, **SMALL, **staff) as seq:
@@ -200,7 +200,7 @@ def test_sequences_that_say_the_same_share_their_workers(df: pd.DataFrame) -> No
         *(("forkserver-2", how) for how in ("with", "collect", "abandon a pass")),
     ],
 )
-def test_nothing_stays_behind(df: pd.DataFrame, name: str, how: str) -> None:
+def test_u084_u087_nothing_stays_behind(df: pd.DataFrame, name: str, how: str) -> None:
     staff = STAFFS[name]
     DataFrameSequence(df, 8, **SMALL, **staff)[0]  # the fork server stays once it is there
     gc.collect()
@@ -237,7 +237,7 @@ def test_batches_lie_where_tensorflow_takes_them_as_they_are(
         assert all(x.ctypes.data % 64 == 0 for x, _ in seq)
 
 
-def test_a_lambda_is_refused_where_workers_could_not_have_it(df: pd.DataFrame) -> None:
+def test_u085_a_lambda_is_refused_where_workers_could_not_have_it(df: pd.DataFrame) -> None:
     seq = DataFrameSequence(df, 8, **SMALL)
     loader = seq._loader
     object.__setattr__(loader, "extra", lambda image: image)
@@ -261,7 +261,7 @@ def test_wrong_staff_is_refused(df: pd.DataFrame, keywords: dict[str, Any], matc
         DataFrameSequence(df, 8, **keywords)
 
 
-def test_a_running_sequence_pickles(df: pd.DataFrame) -> None:
+def test_u085_a_running_sequence_pickles(df: pd.DataFrame) -> None:
     with DataFrameSequence(df, 8, workers=2, use_multiprocessing=True, **SMALL) as seq:
         expected = seq[1][0]
         with pickle.loads(pickle.dumps(seq)) as twin:
@@ -291,7 +291,7 @@ def test_no_more_batches_are_in_work_than_the_queue_may_hold() -> None:
         assert len(asked) == min(100, taken + 5)
 
 
-def test_a_long_frame_costs_a_worker_little_memory(df: pd.DataFrame) -> None:
+def test_u100_a_long_frame_costs_a_worker_little_memory(df: pd.DataFrame) -> None:
     def own_memory(rows: int) -> int:
         long = df.iloc[np.arange(rows) % 20]
         said: dict[str, Any] = {**SMALL, "use_multiprocessing": True, "validate": False}
