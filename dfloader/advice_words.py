@@ -11,6 +11,7 @@ AS_ADVISED = "as advised"
 
 _SHOWN = 0.05  # of a row's time: a stage that takes less is not worth a word
 _MOSTLY = 0.5
+_BUSY = 0.2  # cores: less may be the clocks
 _SLOWER = 1.5  # times as long as in a later epoch
 
 _USED: dict[str, str] = {
@@ -99,15 +100,17 @@ def _rate_of(choice: Choice) -> str:
     if choice.measured is None:
         return predicted
     percent = round(100 * (choice.measured / choice.predicted - 1))
-    than = f"{abs(percent)} % {'more' if percent > 0 else 'less'} than" if percent else "just"
-    return f"{about(choice.measured)} images/s measured, {than} predicted from the stages"
+    than = f"{abs(percent)} % {'more' if percent > 0 else 'less'} than" if percent else "as"
+    busy = f", other programs keeping {about(choice.other_cores)} cores busy"
+    said = f"{about(choice.measured)} images/s measured, {than} predicted from the stages"
+    return said + (busy if choice.other_cores >= _BUSY else "")
 
 
 def _reason(stages: Stages, cores: int, choice: Choice) -> str:
     if choice.loader == PROCESSES:
         alone = [c.name for c in stages.calls if c.cost.alone > _MOSTLY * c.cost.seconds]
-        blame = " and ".join(alone) or "too much of the work"
-        return f"Processes, because {blame} runs in one thread at a time."
+        said = f"Processes, because {' and '.join(alone)} runs in one thread at a time."
+        return said if alone else ""
     if choice.loader != INLINE and choice.workers > cores:
         return f"More workers than the {cores} cores, because they wait most of the time."
     if limit(stages, choice.loader, choice.workers, cores) == "cores" and choice.measured is None:

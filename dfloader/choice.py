@@ -34,6 +34,7 @@ class Choice:
         measured: the median of its rounds; None: it was not measured.
         tied: the names of those measured that it is not clearly faster than, nor they than it.
         ahead: the name of a peer that every one of its rounds is behind; "": there is none.
+        other_cores: that other programs kept busy while it was measured.
     """
 
     loader: str
@@ -42,6 +43,7 @@ class Choice:
     measured: float | None = None
     tied: tuple[str, ...] = ()
     ahead: str = ""
+    other_cores: float = 0.0
 
     @property
     def rate(self) -> float:
@@ -69,6 +71,7 @@ def choose(stages: Stages, cores: int, comparison: Comparison | None = None) -> 
         chosen.median(RANKED_BY),
         tuple(other.name for other in own if other is not chosen and _place(other, chosen) is None),
         next((peer.name for peer in peers if _place(peer, chosen) == 1), ""),
+        chosen.median("other_cores") or 0.0,
     )
 
 

@@ -95,6 +95,12 @@ def test_python_that_holds_its_lock_is_for_processes() -> None:
     assert "Processes, because spin runs in one thread at a time." in found.text
 
 
+def test_processes_that_measured_better_are_not_explained_by_a_lock() -> None:
+    runs = compared(result("threads", 2, 300, 310), result("processes", 2, 400, 410))
+    assert advise(PLAIN, CORES, runs).choice.loader == "processes"
+    assert "in one thread at a time" not in advise(PLAIN, CORES, runs).text
+
+
 def test_on_one_core_processes_bring_nothing() -> None:
     assert advise(PYTHON, 1).choice.loader == "threads"
 
@@ -238,6 +244,12 @@ def test_predictions_follow_what_was_measured() -> None:
     found = advise(full, CORES, compared(result("threads", 2, 390, 410)))
     assert "400 images/s measured, 20 % less than predicted from the stages." in found.text
     assert predicted(found) == {'decode="scaled"': pytest.approx(0.8 * 2 / 0.0012)}
+
+
+def test_other_programs_are_blamed_too() -> None:
+    rounds = tuple(Round(each, each, 0.5, 1.5, 200.0, other_cores=0.9) for each in (300.0, 310.0))
+    found = advise(PLAIN, CORES, compared(Result("threads", "threads", 2, rounds)))
+    assert "predicted from the stages, other programs keeping 0.90 cores busy." in found.text
 
 
 def test_a_loader_that_was_not_measured_is_offered_for_a_run() -> None:
