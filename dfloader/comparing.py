@@ -5,26 +5,37 @@
    so that a machine that slows down slows all of them.
 3. A peer that cannot do the work, or fails at it, is left out and says why. A loader of this
    package that fails ends the comparison with its error.
-4. Where the budget ends, rounds are left out, but never the second: one round has no spread.
+4. The stages of loading are measured before all else, and at the end what they advise is checked
+   with a run of each change that they predict.
+5. Where the budget ends, rounds are left out, but never the second: one round has no spread.
 """
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from dfloader.bar import Bar, shown_bar
 from dfloader.bout import Bout
+from dfloader.compare_advice import MOST_CHECKS, Staging, advised
 from dfloader.compare_work import Subject, read_subject
-from dfloader.comparison import FEWEST_ROUNDS, Comparison, LeftOut, Proof, Result, Round
+from dfloader.comparison import (
+    FEWEST_ROUNDS,
+    RANKED_BY,
+    Comparison,
+    LeftOut,
+    Prediction,
+    Proof,
+    Result,
+    Round,
+)
 from dfloader.comparison_table import frame_of
 from dfloader.contestants import Contestant, lineup
+from dfloader.costs import Stages
 from dfloader.equality import Proved, Proving
 from dfloader.fresh import run_fresh
 from dfloader.meter import load, machine_now, require_psutil
@@ -39,6 +50,8 @@ ROUNDS = 3
 _START_SECONDS = 4.5  # of a process that loads TensorFlow, and of its first batch
 _SHORTEST, _LONGEST = 0.4, 5.0  # seconds of timed passes in a bout
 _PASS_SHARE = 0.6  # of those seconds, that one pass takes in the calling thread
+_STAGED_ROWS = 512
+_STAGED_SECONDS, _STAGED_SHARE = 2.0, 0.02  # at most, and of the budget
 _STUCK_SECONDS = 900.0  # after which a peer's bout is given up
 
 
@@ -130,16 +143,18 @@ def run(
     model = check_model(options.model)
     contestants = lineup(options.loaders, options.workers)
     subject = read_subject(df, batch_size, spec)
-    with _bar(options) as bar, TemporaryDirectory(prefix="dfloader-") as folder:
+    with shown_bar(options.progress) as bar, TemporaryDirectory(prefix="dfloader-") as folder:
         contest = Contest(subject, replace(options, model=model), bar, Path(folder), started)
-        results, left_out, proof, rows = contest.held(contestants)
-    return Comparison(
-        subject.work(name, rows, model),
-        machine_now(before),
-        results,
-        left_out,
-        proof,
-    )
+        stages = contest.staged()
+        contest.hold(contestants)
+        comparison = Comparison(
+            subject.work(name, len(contest.given.frame), model),
+            machine_now(before),
+            contest.results,
+            contest.left_out,
+            contest.proof,
+        )
+        return advised(comparison, stages, contest.check)
 
 
 @dataclass
@@ -152,37 +167,69 @@ class Contest:
         bar: called with how many bouts there are and what begins.
         folder: for records.
         started: when the budget began.
+        out: why a contestant was left out.
+        rounds: of the others.
+        given: what all of them loaded.
+        proof: that this package's gave equal batches.
+        seconds: of the timed passes of a bout.
     """
 
     subject: Subject
     options: Options
-    bar: "Bar"
+    bar: Bar
     folder: Path
     started: float
     out: dict[Contestant, str] = field(default_factory=dict)
     rounds: dict[Contestant, list[Round]] = field(default_factory=dict)
+    given: Given = field(init=False)
+    proof: Proof = field(init=False)
+    seconds: float = field(init=False)
 
-    def held(
-        self, contestants: Sequence[Contestant]
-    ) -> tuple[tuple[Result, ...], tuple[LeftOut, ...], Proof, int]:
-        """Prove, then measure: the results, who was left out, the proof, the rows a pass."""
+    def staged(self) -> Stages:
+        """Measure what each stage of loading costs, first of all: files may not be cached yet."""
+        self.bar.begin("measuring the stages of loading", None)
+        few = self.subject.given(_STAGED_ROWS, repeat=False)
+        seconds = min(_STAGED_SECONDS, self.options.budget * _STAGED_SHARE)
+        return run_fresh(Staging(few, len(self.subject.kept), seconds, self.options.model))
+
+    def hold(self, contestants: Sequence[Contestant]) -> None:
+        """Prove, then measure round after round."""
         proved = self._proved(contestants)
+        self.proof = proved.proof
         chosen = [each for each in contestants if each not in self.out]
-        seconds = self._seconds(len(chosen))
-        rows = max(self.subject.batch_size, int(proved.images_per_second * seconds * _PASS_SHARE))
-        given = self._written(self.subject.given(rows), chosen)
+        self.seconds = self._seconds(len(chosen))
+        rows = int(proved.images_per_second * self.seconds * _PASS_SHARE)
+        self.given = self.subject.given(max(self.subject.batch_size, rows))
+        given = self._written(self.given, chosen)
         self.rounds = {each: [] for each in chosen}
+        since = time.monotonic()
         for number in range(self.options.rounds):
-            if number >= FEWEST_ROUNDS and self._left() < self._spent() / number:
+            if number >= FEWEST_ROUNDS and self._left() < (time.monotonic() - since) / number:
                 break
-            self._round(number, given, seconds)
-        results = tuple(
+            self._round(number, given)
+
+    def check(self, contestant: Contestant, prediction: Prediction) -> float | None:
+        """Run what was predicted, if there is time for it: images a second."""
+        if self._left() < _START_SECONDS + self.seconds:
+            return None
+        self.bar.step(f"checking {prediction.change}")
+        given = replace(self.given, spec={**self.given.spec, **prediction.spec})
+        bout = Bout(contestant, self._written(given, [contestant]), self.seconds)
+        return float(getattr(run_fresh(bout), RANKED_BY))
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """The rounds of those that are still in."""
+        return tuple(
             Result(each.name, each.loader, each.workers, tuple(rounds), each.kind.note)
             for each, rounds in self.rounds.items()
             if each not in self.out
         )
-        left = tuple(LeftOut(each.name, reason) for each, reason in self.out.items())
-        return results, left, proved.proof, len(given.frame)
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Those that are not, and why."""
+        return tuple(LeftOut(each.name, reason) for each, reason in self.out.items())
 
     def _proved(self, contestants: Sequence[Contestant]) -> Proved:
         for each in contestants:
@@ -190,22 +237,22 @@ class Contest:
                 reason = reason_against(each.loader, self.subject.said, self.subject.loader)
                 self.out |= {} if reason is None else {each: reason}
         count = len(contestants) - len(self.out)
-        self.bar.begin("proving that batches are equal", count * self.options.rounds + 1)
+        total = 1 + count * self.options.rounds + MOST_CHECKS
+        self.bar.begin("proving that batches are equal", total)
         ours = [each for each in contestants if each.kind.ours]
         few = self._written(self.subject.few(), ours)
         proved = run_fresh(Proving(ours, few))
         self.out |= proved.refused
-        self._measuring_since = time.monotonic()
         return proved
 
-    def _round(self, number: int, given: Given, seconds: float) -> None:
+    def _round(self, number: int, given: Given) -> None:
         names = list(self.rounds)
         first = number % len(names) if names else 0
         for each in names[first:] + names[:first]:
             if each in self.out:
                 continue
             self.bar.step(f"round {number + 1}: {each.name}")
-            bout = Bout(each, given, seconds, self.options.model)
+            bout = Bout(each, given, self.seconds, self.options.model)
             if each.kind.ours:
                 self.rounds[each].append(run_fresh(bout))
                 continue
@@ -224,41 +271,11 @@ class Contest:
         return replace(given, records=str(folder))
 
     def _seconds(self, contestants: int) -> float:
-        bouts = max(1, contestants * self.options.rounds)
+        bouts = contestants * self.options.rounds + MOST_CHECKS
         return min(_LONGEST, max(_SHORTEST, self._left() / bouts - _START_SECONDS))
 
     def _left(self) -> float:
         return self.options.budget - (time.monotonic() - self.started)
-
-    def _spent(self) -> float:
-        return time.monotonic() - self._measuring_since
-
-
-class Bar:
-    """Says what runs, with the time that is left; nothing where there is no terminal."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._task = progress.add_task("", total=None)
-
-    def begin(self, what: str, total: int) -> None:
-        """Say what runs first of `total` parts."""
-        self._progress.update(self._task, description=what, total=total)
-
-    def step(self, what: str) -> None:
-        """Say that a part is over, and what runs now."""
-        self._progress.update(self._task, description=what, advance=1)
-
-
-@contextmanager
-def _bar(options: Options) -> Iterator[Bar]:
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    shown = options.progress and console.is_terminal
-    with Progress(
-        *columns, TimeRemainingColumn(), console=console, transient=True, disable=not shown
-    ) as progress:
-        yield Bar(progress)
 
 
 def _first_line(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ import pytest
 import dfloader
 from dfloader import DataFrameError, DecodeError, comparing
 from dfloader.bout import Bout
+from dfloader.compare_advice import Staging
 from dfloader.comparing import Options, run
 from dfloader.comparison import Comparison, Proof, Round
 from dfloader.contestants import Contestant
+from dfloader.costs import Cost, Pixels, Stages
 from dfloader.equality import Proved, Proving
 
 SPEC: dict[str, Any] = {"target_size": (24, 32), "class_mode": "sparse", "batch_size": 8}
@@ -26,8 +29,12 @@ class Fake:
         self.ran: list[Bout] = []
         self.failing: dict[str, Exception] = {}
         self.refused: dict[Contestant, str] = {}
+        pixels = Pixels(Cost(0.005))
+        self.stages = Stages(20, 20, 1e4, Cost(1e-4), Cost(1e-4), pixels)
 
     def __call__(self, call: Any, *, timeout: float | None = None) -> Any:
+        if isinstance(call, Staging):
+            return self.stages
         if isinstance(call, Proving):
             names = tuple(each.name for each in call.contestants if each.loader != "inline")
             return Proved(Proof(names, 16, 0.0), self.refused, 1000.0)
@@ -130,6 +137,27 @@ def test_compare_gives_a_line_a_loader_and_all_of_it_beside(df: pd.DataFrame, fa
     assert table["wall_images_per_second_high"].tolist() == [104, 103]
     assert table.index.tolist() == ["sequence, inline", "sequence, 2 threads"]
     assert json.loads(json.dumps(table.attrs["comparison"]))["work"]["rows"] == 20
+
+
+def test_advice_is_given_and_what_it_predicts_is_run_once_more(
+    df: pd.DataFrame, fake: Fake
+) -> None:
+    scaled = Pixels(Cost(0.001))
+    fake.stages = replace(fake.stages, decode="full", scaled=scaled)
+    result = run(df, Options(["threads"], rounds=2), decode="full", **SPEC)
+    assert "Decoding bounds this frame." in result.advice
+    changes = {each.change: each for each in result.predictions}
+    assert changes['decode="scaled"'].measured == 103  # of the third bout
+    assert fake.ran[2].given.spec["decode"] == "scaled"
+    assert fake.ran[1].given.spec["decode"] == "full"
+
+
+def test_without_time_left_predictions_stay_unchecked(df: pd.DataFrame, fake: Fake) -> None:
+    fake.stages = replace(fake.stages, decode="full", scaled=Pixels(Cost(0.001)))
+    result = run(df, Options(["threads"], rounds=2, budget=0.1), decode="full", **SPEC)
+    assert [each.measured for each in result.predictions] == [None] * len(result.predictions)
+    assert len(result.predictions) > 0
+    assert len(fake.ran) == 2
 
 
 def test_work_tells_what_was_asked_for(df: pd.DataFrame, fake: Fake) -> None:
