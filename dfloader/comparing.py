@@ -36,7 +36,7 @@ from dfloader.comparison import (
 from dfloader.comparison_table import frame_of
 from dfloader.contestants import Contestant, lineup
 from dfloader.costs import Stages
-from dfloader.equality import Proved, Proving
+from dfloader.equality import Proving
 from dfloader.fresh import run_fresh
 from dfloader.meter import load, machine_now, require_psutil
 from dfloader.peers import Given
@@ -49,7 +49,8 @@ BUDGET_SECONDS = 150.0
 ROUNDS = 3
 _START_SECONDS = 4.5  # of a process that loads TensorFlow, and of its first batch
 _SHORTEST, _LONGEST = 0.4, 5.0  # seconds of timed passes in a bout
-_PASS_SHARE = 0.6  # of those seconds, that one pass takes in the calling thread
+# Of those seconds, what a pass takes one thread: slow peers take several times as long.
+_PASS_SHARE = 0.35
 _STAGED_ROWS = 512
 _STAGED_SECONDS, _STAGED_SHARE = 2.0, 0.02  # at most, and of the budget
 _STUCK_SECONDS = 900.0  # after which a peer's bout is given up
@@ -146,7 +147,7 @@ def run(
     with shown_bar(options.progress) as bar, TemporaryDirectory(prefix="dfloader-") as folder:
         contest = Contest(subject, replace(options, model=model), bar, Path(folder), started)
         stages = contest.staged()
-        contest.hold(contestants)
+        contest.hold(contestants, 1 / stages.load().seconds)
         comparison = Comparison(
             subject.work(name, len(contest.given.frame), model),
             machine_now(before),
@@ -192,13 +193,17 @@ class Contest:
         seconds = min(_STAGED_SECONDS, self.options.budget * _STAGED_SHARE)
         return run_fresh(Staging(few, len(self.subject.kept), seconds, self.options.model))
 
-    def hold(self, contestants: Sequence[Contestant]) -> None:
-        """Prove, then measure round after round."""
-        proved = self._proved(contestants)
-        self.proof = proved.proof
+    def hold(self, contestants: Sequence[Contestant], images_per_second: float) -> None:
+        """Prove, then measure round after round.
+
+        Args:
+            contestants: who takes part.
+            images_per_second: that one thread loads, about: it says how long a pass should be.
+        """
+        self.proof = self._proved(contestants)
         chosen = [each for each in contestants if each not in self.out]
         self.seconds = self._seconds(len(chosen))
-        rows = int(proved.images_per_second * self.seconds * _PASS_SHARE)
+        rows = int(images_per_second * self.seconds * _PASS_SHARE)
         self.given = self.subject.given(max(self.subject.batch_size, rows))
         given = self._written(self.given, chosen)
         self.rounds = {each: [] for each in chosen}
@@ -231,7 +236,7 @@ class Contest:
         """Those that are not, and why."""
         return tuple(LeftOut(each.name, reason) for each, reason in self.out.items())
 
-    def _proved(self, contestants: Sequence[Contestant]) -> Proved:
+    def _proved(self, contestants: Sequence[Contestant]) -> Proof:
         for each in contestants:
             if not each.kind.ours:
                 reason = reason_against(each.loader, self.subject.said, self.subject.loader)
@@ -243,7 +248,7 @@ class Contest:
         few = self._written(self.subject.few(), ours)
         proved = run_fresh(Proving(ours, few))
         self.out |= proved.refused
-        return proved
+        return proved.proof
 
     def _round(self, number: int, given: Given) -> None:
         names = list(self.rounds)
@@ -272,7 +277,8 @@ class Contest:
 
     def _seconds(self, contestants: int) -> float:
         bouts = contestants * self.options.rounds + MOST_CHECKS
-        return min(_LONGEST, max(_SHORTEST, self._left() / bouts - _START_SECONDS))
+        for_passes = self._left() / bouts - _START_SECONDS
+        return min(_LONGEST, max(_SHORTEST, for_passes / 2))  # the other half: to warm up
 
     def _left(self) -> float:
         return self.options.budget - (time.monotonic() - self.started)

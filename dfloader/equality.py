@@ -4,7 +4,6 @@ Every loader is compared, batch by batch, with the sequence that loads in the ca
 the keywords of its kind: labels, weights and masks exactly, pixels as promised in TOLERANCE.
 """
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -15,8 +14,8 @@ import numpy as np
 
 from dfloader.bout import count
 from dfloader.comparison import Proof
-from dfloader.contestants import KINDS, Contestant
-from dfloader.errors import DataFrameError
+from dfloader.contestants import Contestant
+from dfloader.errors import DataFrameError, DecodeError
 from dfloader.peers import Given
 
 EPOCHS = 2
@@ -24,6 +23,8 @@ EPOCHS = 2
 TOLERANCE = {"float32": 0.02, "uint8": 1.0, "uint16": 257.0}
 _GREY = 1.0  # more, where colour becomes grey: decoders round its weights apart
 _MIXED = 1e-6  # of labels that mixup weighs
+Keywords = tuple[tuple[str, Any], ...]
+
 _REFERENCE = Contestant("inline", 0)
 
 
@@ -38,12 +39,10 @@ class Proved:
     Attributes:
         proof: of those that were compared.
         refused: why a loader would not load this, by name.
-        images_per_second: of the calling thread.
     """
 
     proof: Proof
     refused: Mapping[Contestant, str]
-    images_per_second: float
 
 
 @dataclass(frozen=True)
@@ -64,44 +63,36 @@ class Proving:
         Raises:
             UnequalBatchesError: a loader gave other batches than the calling thread.
         """
-        batches, rate = self._reference(())
-        references: dict[tuple[tuple[str, Any], ...], list[Any]] = {(): batches}
+        references: dict[Keywords, list[Any]] = {(): self._loaded(_REFERENCE, ())}
         largest = 0.0
         refused: dict[Contestant, str] = {}
         others = [each for each in self.contestants if each != _REFERENCE]
         for each in others:
             said = each.kind.proved_with
             if said not in references:
-                references[said] = self._reference(said)[0]
+                references[said] = self._loaded(_REFERENCE, said)
             found = self._batches(each, said, refused)
             if found is not None:
                 largest = max(largest, self._difference(each, found, references[said]))
         names = tuple(each.name for each in others if each not in refused)
-        rows = sum(count(batch) for batch in batches)
-        return Proved(Proof(names, rows, largest), refused, rate)
-
-    def _reference(self, said: tuple[tuple[str, Any], ...]) -> tuple[list[Any], float]:
-        given = replace(self.given, spec={**self.given.spec, **dict(said)})
-        with ExitStack() as stack:
-            passes = KINDS["inline"].build(given, 0, stack)
-            batches = list(passes())
-            start = time.perf_counter()
-            again = list(passes())
-            seconds = time.perf_counter() - start
-        return batches + again, sum(count(batch) for batch in again) / max(seconds, 1e-6)
+        rows = sum(count(batch) for batch in references[()])
+        return Proved(Proof(names, rows, largest), refused)
 
     def _batches(
-        self, each: Contestant, said: tuple[tuple[str, Any], ...], refused: dict[Contestant, str]
+        self, each: Contestant, said: Keywords, refused: dict[Contestant, str]
     ) -> list[Any] | None:
+        try:
+            return self._loaded(each, said)
+        except (DataFrameError, DecodeError):
+            raise
+        except ValueError as error:  # what only the other engine does
+            refused[each] = str(error)
+            return None
+
+    def _loaded(self, each: Contestant, said: Keywords) -> list[Any]:
         given = replace(self.given, spec={**self.given.spec, **dict(said)})
         with ExitStack() as stack:
-            try:
-                passes = each.kind.build(given, each.workers, stack)
-            except DataFrameError:
-                raise
-            except ValueError as error:  # what only the other engine does
-                refused[each] = str(error)
-                return None
+            passes = each.kind.build(given, each.workers, stack)
             return [batch for _ in range(EPOCHS) for batch in passes()]
 
     def _difference(self, each: Contestant, found: list[Any], wanted: list[Any]) -> float:
