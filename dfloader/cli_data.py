@@ -150,4 +150,6 @@ def _frame_problems(
     )
     if found.empty:
         typer.echo(f"{len(df):,} images are {'good' if decode else 'there, by their headers'}")
+    elif len(found) == len(df) and (found["problem"] == "does not exist").all():
+        typer.echo("Not one is there: say where relative paths start with --directory.", err=True)
     return [f"row {line.row}: {line.path}: {line.problem}" for line in found.itertuples()]

@@ -85,6 +85,15 @@ def test_problem_in_the_frame_is_status_1_and_one_sentence(tmp_path: Path) -> No
     assert "Traceback" not in err
 
 
+def test_errors_name_options_as_they_are_typed(tmp_path: Path) -> None:
+    pd.DataFrame({"picture": ["a.jpg"], "class": ["cat"]}).to_csv(tmp_path / "f.csv", index=False)
+    err = run("preview", tmp_path / "f.csv")[2]
+    assert err.endswith("Its columns: ['picture', 'class']. Say --x-col '...'.\n")
+    err = run("preview", tmp_path / "f.csv", "--x-col", "pictur")[2]
+    assert err.startswith("Error: --x-col 'pictur' is not a column.")
+    assert err.endswith("Say which of them is meant with --x-col.\n")
+
+
 def test_debug_lets_the_error_through(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["demo", str(tmp_path / "none.csv"), "--debug"])
     assert type(result.exception).__name__ == "WrongUseError"

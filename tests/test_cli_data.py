@@ -55,6 +55,14 @@ def test_check_names_the_bad_rows_of_a_frame(df: pd.DataFrame, tmp_path: Path) -
     assert run("check", path, "--x-col", "class")[0] == 1
 
 
+def test_check_says_how_to_name_the_folder_where_no_file_is_there(tmp_path: Path) -> None:
+    names = pd.DataFrame({"filename": ["a.jpg", "b.jpg"]})
+    names.to_csv(tmp_path / "labels.csv", index=False)
+    status, out, err = run("check", tmp_path / "labels.csv")
+    assert (status, out.count("does not exist")) == (1, 2)
+    assert err == "Not one is there: say where relative paths start with --directory.\n"
+
+
 def test_a_good_frame_has_status_0(frame: Path) -> None:
     assert run("check", frame, "--decode")[:2] == (0, "20 images are good\n")
 
