@@ -10,6 +10,7 @@ together, is what to compare where others use the machine, too. Files are in the
 
 import argparse
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -159,7 +160,8 @@ def writing(df: pd.DataFrame, folder: Path, max_side: int | None) -> Cost:
             write_tfrecords(df, out, shards=4, max_side=max_side, progress=False)
             return len(df)
 
-        return once(write)
+        # Its processes are not waited for by this one: what they used is not known.
+        return once(write)._replace(cpu=math.nan)
 
 
 MEASUREMENTS: dict[str, Callable[[pd.DataFrame, Path], Cost]] = {
@@ -198,6 +200,10 @@ def prepare(folder: Path, images: int) -> None:
     write_tfrecords(pd.concat([df] * READ), folder / "records", shards=4, progress=False)
 
 
+def said(value: float, how: str) -> str:
+    return "" if math.isnan(value) else format(value, how)
+
+
 def report(figures: dict[str, list[Cost]], images: int) -> None:
     medians = {
         name: Cost(*map(statistics.median, zip(*values, strict=True)))
@@ -207,14 +213,16 @@ def report(figures: dict[str, list[Cost]], images: int) -> None:
     for column in ("what", "images/s", "CPU us", "against", "ratio", "CPU ratio", "goal", ""):
         table.add_column(column, justify="left" if column in ("what", "against") else "right")
     for name, value in medians.items():
-        figures_of_it = (name, f"{value.rate:,.0f}", f"{value.cpu:,.0f}")
+        figures_of_it = (name, f"{value.rate:,.0f}", said(value.cpu, ",.0f"))
         if name not in GOALS:
             table.add_row(*figures_of_it)
             continue
         against, goal = GOALS[name]
         ratio, cpu = value.rate / medians[against].rate, medians[against].cpu / value.cpu
         met = "met" if ratio >= goal else "MISSED"
-        table.add_row(*figures_of_it, against, f"{ratio:.2f}", f"{cpu:.2f}", f"{goal:.1f}", met)
+        table.add_row(
+            *figures_of_it, against, said(ratio, ".2f"), said(cpu, ".2f"), f"{goal:.1f}", met
+        )
     Console(width=160).print(table)
 
 
