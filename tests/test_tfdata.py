@@ -94,7 +94,7 @@ def graph_of(dataset: tf.data.Dataset) -> Any:
     return graph
 
 
-def test_no_python_op_is_on_the_way_of_a_picture(df: pd.DataFrame) -> None:
+def test_u132_no_python_op_is_on_the_way_of_a_picture(df: pd.DataFrame) -> None:
     dataset = to_tf_dataset(df, 8, **SMALL)
     straight, all_ops = ops(dataset, branches=False), ops(dataset, branches=True)
     (picture,) = (i for i, found in enumerate(all_ops) if "DecodeJpeg" in found)
@@ -115,7 +115,7 @@ def test_the_walk_sees_a_python_op(df: pd.DataFrame) -> None:
 
 
 @pytest.mark.parametrize("rows", [10, 1_000_000])
-def test_a_million_paths_stay_out_of_the_graph(rows: int) -> None:
+def test_u134_a_million_paths_stay_out_of_the_graph(rows: int) -> None:
     frame = pd.DataFrame({"filename": [f"/nowhere/{i:040}.jpg" for i in range(rows)]})
     dataset = to_tf_dataset(frame, 32, class_mode=None, validate=False)
     assert graph_of(dataset).ByteSize() < 300_000
@@ -161,7 +161,7 @@ def test_repeating_the_dataset_gives_the_next_epochs(df: pd.DataFrame) -> None:
     assert ids(dataset.repeat(2)) == ids(twin) + ids(twin)
 
 
-def test_order_over_several_chunks_is_the_plans(df: pd.DataFrame) -> None:
+def test_u133_order_over_several_chunks_is_the_plans(df: pd.DataFrame) -> None:
     many = df.loc[np.arange(2500) % 20].assign(count=range(2500))
     found = ids(numbered(many, 100))
     assert sorted(found) == list(range(2500))
@@ -175,7 +175,7 @@ def test_a_pass_that_is_given_up_leaves_the_next_ones_whole(df: pd.DataFrame) ->
     assert ids(dataset) == ids(twin)
 
 
-def test_a_picture_is_traced_once(df: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_u136_a_picture_is_traced_once(df: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     traced = []
     picture = tfbatches.picture
 

@@ -147,7 +147,7 @@ def test_contents_in_the_frame_are_equal(df: pd.DataFrame, kind: str, rendered: 
     assert len(rendered) == (0 if kind == "bytes" else 20)
 
 
-def test_arrays_stay_out_of_the_graph() -> None:
+def test_u134_arrays_stay_out_of_the_graph() -> None:
     frame = pd.DataFrame({"image": [np.zeros((64, 64, 3), np.uint8)] * 500})
     dataset = to_tf_dataset(frame, 32, class_mode=None)
     assert len(dataset._as_serialized_graph().numpy()) < 300_000
