@@ -176,6 +176,7 @@ class FrameDataset(tf.data.Dataset):  # type: ignore[misc]
     """A `tf.data.Dataset` that knows its frame. What is made of it (`map`, ...) does not.
 
     Attributes:
+        encoder: the classes, to share with a validation set; None or a dict as below.
         class_names: the classes in order; None where there are none; a dict where outputs are
             several.
         class_indices: the number of each class, likewise.
@@ -183,9 +184,9 @@ class FrameDataset(tf.data.Dataset):  # type: ignore[misc]
     """
 
     def __init__(self, ds: "tf.data.Dataset", loader: Loader, failures: Failures) -> None:
-        encoder = loader.table.encoder
-        self.class_names = each_encoder(encoder, lambda each: list(each.class_names))
-        self.class_indices = each_encoder(encoder, lambda each: each.class_indices)
+        self.encoder = loader.table.encoder
+        self.class_names = each_encoder(self.encoder, lambda each: list(each.class_names))
+        self.class_indices = each_encoder(self.encoder, lambda each: each.class_indices)
         self.seed = loader.plan.spec.seed
         self._batches = ds
         self._failures = failures

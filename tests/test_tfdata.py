@@ -216,6 +216,8 @@ def test_u105_drop_remainder_makes_the_batch_size_static(df: pd.DataFrame) -> No
 def test_classes_are_on_the_dataset(df: pd.DataFrame) -> None:
     dataset = to_tf_dataset(df, 8, **SMALL)
     assert dataset.class_names == ["cat", "dog", "emu"]
+    again = to_tf_dataset(df[:2], 2, classes=dataset.encoder, **SMALL)
+    assert again.class_indices == dataset.class_indices
     assert dataset.class_indices == {"cat": 0, "dog": 1, "emu": 2}
 
 
