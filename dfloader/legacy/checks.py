@@ -62,7 +62,10 @@ def values_of(column: Any) -> list[Any]:
 
 
 def _check_paths(frame: pd.DataFrame, columns: Columns) -> None:
-    values = values_of(frame[columns.x])
+    column = frame[columns.x]
+    if _holds_strings(column):
+        return
+    values = values_of(column)
     bad = _first_other(values, (str,))
     if bad is not None:
         value = _shown(values[bad])
@@ -75,6 +78,8 @@ def _check_paths(frame: pd.DataFrame, columns: Columns) -> None:
 
 
 def _check_types(column: Any, types: tuple[type, ...], wanted: str, columns: Columns) -> None:
+    if _holds_strings(column):
+        return
     values = values_of(column)
     bad = _first_other(values, types)
     if bad is None:
@@ -110,6 +115,11 @@ def _check_weights(frame: pd.DataFrame, columns: Columns) -> None:
             TypeError(f"Column weight_col={columns.weight} must be numeric."),
             f"It is {frame[columns.weight].dtype}: use pandas.to_numeric, or astype(float).",
         )
+
+
+def _holds_strings(column: Any) -> bool:
+    """Tell by its dtype whether a column holds strings and nothing else, which costs no look."""
+    return isinstance(getattr(column, "dtype", None), pd.StringDtype) and not column.hasnans
 
 
 def _first_other(values: list[Any], types: tuple[type, ...]) -> int | None:

@@ -124,6 +124,8 @@ def _only(label: Any, classes: set[Any]) -> Any:
 
 
 def _numbers(labels: Sequence[Any], numbers: dict[str, int]) -> list[Any]:
+    if set(map(type, labels)) <= {str}:
+        return list(map(numbers.__getitem__, labels))
     return [
         numbers[label] if isinstance(label, str) else [numbers[one] for one in label]
         for label in labels
