@@ -87,7 +87,7 @@ def test_scripts_exist(page: str) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_test_files_and_links_exist(page: str) -> None:
     text = pages.FENCE.sub("", (ROOT / page).read_text(encoding="utf-8"))
-    named = re.findall(r"`(tests/test_\w+\.py|benchmarks/\w+\.py|dfloader/\w+\.py|examples/\w+\.py)`", text)
+    named = re.findall(r"`((?:benchmarks|dfloader|examples|tests)/\w+\.py)`", text)
     assert [name for name in named if not (ROOT / name).exists()] == []
     links = [(ROOT / page).parent / link for link in LINK.findall(text)]
     assert [link for link in links if not link.exists()] == []

@@ -23,7 +23,11 @@ def test_block_runs_from_the_projects_root(name: str, ended: dict[str, str]) -> 
     assert ended[name] == ""
 
 
-@pytest.mark.parametrize("name", ["DataFrameSequence", "to_tf_dataset", "flow_from_dataframe"])
+ENTRY_POINTS = ["DataFrameSequence", "to_tf_dataset", "flow_from_dataframe"]
+ENTRY_POINTS += ["predict", "check", "split_dataframe", "write_tfrecords", "read_tfrecords"]
+
+
+@pytest.mark.parametrize("name", ENTRY_POINTS)
 def test_each_entry_point_has_a_snippet(name: str) -> None:
     assert any(re.search(rf"from dfloader import .*\b{name}\b", block.code) for block in BLOCKS)
 
