@@ -260,7 +260,9 @@ class DataFrameSequence(Staffed):
     def _pass(self, epoch: int, start: int) -> Iterator[Batch]:
         indices = range(start, len(self))
         submit = partial(self._submit, epoch)
-        batches = ahead(submit, indices, self._staff.max_queue_size)
+        # The calling thread would load a whole queue before it gave the first batch.
+        depth = self._staff.max_queue_size if self._staff.workers else 1
+        batches = ahead(submit, indices, depth)
         for i, loaded in zip(indices, batches, strict=True):
             self._position.gave(epoch, i)
             yield self._received(loaded, epoch, i)

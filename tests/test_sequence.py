@@ -57,6 +57,19 @@ def test_index_counts_from_the_end_and_has_limits(df: pd.DataFrame) -> None:
         seq[3]
 
 
+def test_the_calling_thread_loads_no_batch_before_it_is_asked_for(df: pd.DataFrame) -> None:
+    seen: list[int] = []
+
+    def note(image: Any) -> Any:
+        seen.append(1)
+        return image
+
+    batches = iter(DataFrameSequence(df, 4, workers=0, augment=note, **SMALL))
+    tried = len(seen)  # on one row, when the sequence is built
+    next(batches)
+    assert len(seen) - tried == 4
+
+
 def test_iteration_is_one_finite_pass(df: pd.DataFrame) -> None:
     seq = DataFrameSequence(df, 8, workers=2, **SMALL)
     for _ in range(2):
