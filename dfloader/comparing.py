@@ -51,6 +51,7 @@ _START_SECONDS = 4.5  # of a process that loads TensorFlow, and of its first bat
 _SHORTEST, _LONGEST = 0.4, 5.0  # seconds of timed passes in a bout
 # Of those seconds, what a pass takes one thread: slow peers take several times as long.
 _PASS_SHARE = 0.35
+_OVERRUN = 0.1  # of the budget: a round that is not over by then is given up
 _STAGED_ROWS = 512
 _STAGED_SECONDS, _STAGED_SHARE = 2.0, 0.02  # at most, and of the budget
 _STUCK_SECONDS = 900.0  # after which a peer's bout is given up
@@ -256,6 +257,9 @@ class Contest:
         for each in names[first:] + names[:first]:
             if each in self.out:
                 continue
+            if number >= FEWEST_ROUNDS and self._left() < -_OVERRUN * self.options.budget:
+                self.rounds = {name: rounds[:number] for name, rounds in self.rounds.items()}
+                return  # all have as many rounds again
             self.bar.step(f"round {number + 1}: {each.name}")
             bout = Bout(each, given, self.seconds, self.options.model)
             if each.kind.ours:

@@ -74,6 +74,16 @@ def test_the_second_round_is_run_whatever_the_budget(df: pd.DataFrame, fake: Fak
     assert [len(each.rounds) for each in result.results] == [2, 2]
 
 
+def test_a_round_that_overruns_the_budget_is_dropped_for_all(
+    df: pd.DataFrame, fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = lambda contest: 100.0 if len(fake.ran) < 5 else -1000.0  # noqa: E731
+    monkeypatch.setattr(comparing.Contest, "_left", left)
+    result = found(df, "inline", "threads")
+    assert len(fake.ran) == 5
+    assert [len(each.rounds) for each in result.results] == [2, 2]
+
+
 def test_a_peer_that_fails_is_left_out_with_its_reason(df: pd.DataFrame, fake: Fake) -> None:
     fake.failing["keras"] = OSError("no such thing\nand more")
     result = found(df, "threads", "keras")
