@@ -69,13 +69,20 @@ def render_mask_drawn(
     """
     if augment is None or view.x is None or view.y is None:
         render_mask(mask, view.placement, out)
-        flip(out, *_flips(drawn))
+        flip(out, *flips(drawn))
         return
     placed, (height, width) = view.placement, mask.shape[:2]
     x = of_mask(view.x, placed.window.left, placed.width, width, PYTHON)
     y = of_mask(view.y, placed.window.top, placed.height, height, PYTHON)
     fill_mode = augment.fill_mode if augment.repeats else "constant"
     np.copyto(out, gather(mask, x, y, out.shape[:2], fill_mode, 0))
+
+
+def flips(drawn: Draws) -> tuple[bool, bool]:
+    """Tell whether a draw mirrors top and bottom, left and right."""
+    if drawn.matrix is None:
+        return False, False
+    return bool(drawn.matrix[1][1] < 0), bool(drawn.matrix[0][0] < 0)
 
 
 def _place(
@@ -89,7 +96,7 @@ def _place(
 ) -> None:
     if view.x is None or view.y is None:
         resample(image, spec, out, view.placement)
-        flip(out, *_flips(drawn))
+        flip(out, *flips(drawn))
         return
     part, x, y = _ready(image, view, spec.interpolation, out)
     fill = augment.fill_value / 255 * (white if part.dtype == np.float32 else _white(part.dtype))
@@ -116,13 +123,6 @@ def _ready(image: Array, view: View, interpolation: str, out: Array) -> tuple[Ar
     fewer = borrow("averaged", (height, width, part.shape[2]), np.float32)
     average(source, fewer)
     return fewer, x, y
-
-
-def _flips(drawn: Draws) -> tuple[bool, bool]:
-    """Tell whether a draw mirrors top and bottom, left and right."""
-    if drawn.matrix is None:
-        return False, False
-    return bool(drawn.matrix[1][1] < 0), bool(drawn.matrix[0][0] < 0)
 
 
 def _white(dtype: np.dtype[Any]) -> float:

@@ -16,6 +16,7 @@ from dfloader.decode import channels, decode, decode_mask
 from dfloader.draws import NOTHING, Draws
 from dfloader.errors import DecodeError
 from dfloader.geometry import Placement
+from dfloader.header import Header
 from dfloader.probe import probe
 from dfloader.source import Source
 from dfloader.spec import ArraySpec, ImageSpec
@@ -104,9 +105,19 @@ def example_shape(table: Table, spec: ImageSpec, row: int) -> tuple[int, int, in
     Raises:
         DecodeError: the file cannot be read.
     """
+    header = header_of(table, spec, row)
     with _located(table.images, row):
-        header = probe(table.images.read(row), max_pixels=spec.max_pixels)
         return (*(spec.target_size or header.size(exif=spec.exif)), channels(header, spec))
+
+
+def header_of(table: Table, spec: ImageSpec, row: int) -> Header:
+    """Read what a row's file says of its picture.
+
+    Raises:
+        DecodeError: the file cannot be read.
+    """
+    with _located(table.images, row):
+        return probe(table.images.read(row), max_pixels=spec.max_pixels)
 
 
 def _write_image(data: bytes, spec: ImageSpec, change: Change, out: Array) -> View:

@@ -21,6 +21,7 @@ from dfloader.keras_staff import Staffed
 from dfloader.labels import LabelEncoder, each_encoder
 from dfloader.layers import Layers
 from dfloader.plan import fresh_seed
+from dfloader.points import matrices_of
 from dfloader.position import Position
 from dfloader.preview import preview
 from dfloader.records_schema import check_reading
@@ -202,6 +203,17 @@ class DataFrameSequence(Staffed):
     def rows(self, i: int) -> Any:
         """Give the frame positions of the rows in batch `i`, int64 (batch,); -1 for padding."""
         return frame_rows(self._loader.plan.rows(self.epoch, self._index(i)))
+
+    def matrices(self, i: int) -> Any:
+        """Give for each row of batch `i` where its points go, float64 (batch, 2, 3).
+
+        ``m[:, :2] @ (x, y) + m[:, 2]`` takes a point of the upright picture at its full size to the
+        pixels of the image. Pixel edges are whole numbers: a pixel's middle is at + 1/2. Padding
+        has its row's matrix; a row skipped because its file says no size has NaN.
+        """
+        return matrices_of(
+            self._loader, self.epoch, self._loader.plan.rows(self.epoch, self._index(i))
+        )
 
     def eval(self) -> "DataFrameSequence":
         """Give the same frame, unshuffled, each row once, and without augmentation."""

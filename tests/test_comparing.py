@@ -136,7 +136,9 @@ def test_every_contestant_gets_the_whole_frames_classes(df: pd.DataFrame, fake: 
     assert fake.ran[0].given.spec["classes"] == ["cat", "dog", "emu"]
 
 
-def test_compare_gives_a_line_a_loader_and_all_of_it_beside(df: pd.DataFrame, fake: Fake) -> None:
+def test_u095_compare_gives_a_line_a_loader_and_all_of_it_beside(
+    df: pd.DataFrame, fake: Fake
+) -> None:
     table = dfloader.compare(df, loaders=["inline", "threads"], rounds=2, **SPEC)
     assert table["loader"].tolist() == ["inline", "threads"]
     assert table["workers"].tolist() == [0, 2]
