@@ -55,4 +55,4 @@ def test_text_blocks_do_not_run(made: Callable[[str], dict[str, str]]) -> None:
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *pages.docs()])
 def test_every_fence_says_what_it_is(page: str) -> None:
-    assert {block.info for block in pages.fenced(page)} <= {"python", "sh", "text"}
+    assert {block.info for block in pages.fenced(page)} <= {"json", "python", "sh", "text"}
