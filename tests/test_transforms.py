@@ -149,6 +149,16 @@ def test_48_rows_on_4_workers_are_48_draws_as_without(df: pd.DataFrame, augment:
             np.testing.assert_array_equal(np.concatenate([x for x, _ in seq]), every)
 
 
+def test_u126_the_target_of_class_mode_input_is_the_augmented_image(df: pd.DataFrame) -> None:
+    options = {**OPTIONS, "class_mode": "input", "augment": [Augment(rotation=20), noisy]}
+    x, y = DataFrameSequence(df, 20, workers=0, **options)[0]
+    ((tx, ty),) = to_tf_dataset(df, 20, **options)
+    np.testing.assert_array_equal(y, x)
+    np.testing.assert_array_equal(ty, tx)
+    np.testing.assert_allclose(ty, y, atol=0.02)
+    assert np.abs(y - images(df, None)).max() > 1
+
+
 @pytest.mark.parametrize("augment", [noisy, global_noise, IDG])
 def test_u123_dataset_calls_with_the_same_draws(df: pd.DataFrame, augment: Any) -> None:
     said = [Augment(rotation=20), augment]
