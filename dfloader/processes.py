@@ -123,7 +123,8 @@ class Worker:
                 f"A worker process died ({_cause(self.process.exitcode)}). Out of memory? Use "
                 "fewer workers, a smaller batch_size or max_queue_size. A callable that ends or "
                 "crashes the process? use_multiprocessing=False shows where."
-            ) from error
+                # Its frames hold a view of a buffer, which Python 3.13 complains of when both go.
+            ) from error.with_traceback(None)
 
 
 def check_portable(loader: object, method: str) -> Parcel:
