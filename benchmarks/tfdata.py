@@ -41,7 +41,7 @@ GOALS = [
 EPOCHS = {"500x375": (1024, 1448, 2048), "12 megapixels": (64, 91, 128)}
 CONTESTANTS = {
     "500x375": ["dfloader", "guide", "dfloader, uint8", "guide, uint8"],
-    "12 megapixels": ["dfloader", "guide", "guide, crop"],
+    "12 megapixels": ["dfloader", "guide", "dfloader, crop", "guide, crop"],
 }
 
 
