@@ -21,6 +21,9 @@ from dfloader.pool import lock
 from dfloader.serve import Desk, Drop, Failure, Fill, Load, Open, serve
 from dfloader.shared import Block, Parcel, pack
 
+# How a pipe says that the other end is gone. The frames of such an error hold a view of a buffer,
+# and Python 3.13 complains when the garbage collector finds both: it is passed on without them.
+_ENDED = (EOFError, ConnectionError)
 _GRACE_SECONDS = 1.0  # for a worker to end by itself; a callable may hang
 # Our ends of the pipes. A forked process has them, too, and the others wait for an end of file.
 _ends: "weakref.WeakSet[Connection[Any, Any]]" = weakref.WeakSet()
@@ -63,11 +66,14 @@ class Worker:
     def open(self, key: int, parcel: Parcel, memory: Block | None, slot_bytes: int) -> None:
         """Give it a loader, and the memory where its batches go."""
         message = Open(key, parcel.pickled, parcel.places, memory is not None, slot_bytes)
-        with self._lock, self._death_named():
-            self._pipe.send(message)
-            parcel.block.send(self._pipe, self.process.pid)
-            if memory is not None:
-                memory.send(self._pipe, self.process.pid)
+        try:
+            with self._lock:
+                self._pipe.send(message)
+                parcel.block.send(self._pipe, self.process.pid)
+                if memory is not None:
+                    memory.send(self._pipe, self.process.pid)
+        except _ENDED as error:
+            raise self._death() from error.with_traceback(None)
 
     def drop(self, key: int) -> None:
         """Take a loader from it, before it does anything else. Takes no lock."""
@@ -103,28 +109,25 @@ class Worker:
         self.process.kill()
 
     def _ask(self, message: Fill | Load) -> Any:
-        with self._death_named():
+        try:
             with self._lock:
                 while self._dropped:
                     self._pipe.send(Drop(self._dropped.popleft()))
                 self._pipe.send(message)
             answer = self._pipe.recv()
+        except _ENDED as error:
+            raise self._death() from error.with_traceback(None)
         if isinstance(answer, Failure):
             raise answer.error from WorkerError(answer.traceback)
         return answer
 
-    @contextmanager
-    def _death_named(self) -> Iterator[None]:
-        try:
-            yield
-        except (EOFError, ConnectionError) as error:
-            self.process.join(_GRACE_SECONDS)
-            raise RuntimeError(
-                f"A worker process died ({_cause(self.process.exitcode)}). Out of memory? Use "
-                "fewer workers, a smaller batch_size or max_queue_size. A callable that ends or "
-                "crashes the process? use_multiprocessing=False shows where."
-                # Its frames hold a view of a buffer, which Python 3.13 complains of when both go.
-            ) from error.with_traceback(None)
+    def _death(self) -> RuntimeError:
+        self.process.join(_GRACE_SECONDS)
+        return RuntimeError(
+            f"A worker process died ({_cause(self.process.exitcode)}). Out of memory? Use fewer "
+            "workers, a smaller batch_size or max_queue_size. A callable that ends or crashes the "
+            "process? use_multiprocessing=False shows where."
+        )
 
 
 def check_portable(loader: object, method: str) -> Parcel:
