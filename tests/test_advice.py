@@ -299,7 +299,7 @@ class SlowFiles(LocalFileSystem):
 
     def cat_file(self, path: str, *args: Any, **kwargs: Any) -> Any:
         time.sleep(0.02)
-        return super().cat_file(path.removeprefix("slow://"), *args, **kwargs)
+        return super().cat_file(path.split("slow://")[-1], *args, **kwargs)
 
 
 def spin(image: Any) -> Any:
