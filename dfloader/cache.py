@@ -147,9 +147,9 @@ def _key(table: Table, spec: ImageSpec) -> str:
 def _identities(source: Source, rows: npt.NDArray[np.int64]) -> Iterator[bytes]:
     """Give for each row what changes when its content does: path, size and time; or the content.
 
-    Of an address only the address is known; of a loader, its name.
+    Of an address only the address is known; of a loader, how it is called.
     """
-    yield source.loader_name.encode()
+    yield source.loader_identity
     if source.kind == "encoded":
         yield from (b"%d %s" % (row, source.data.identity(row)) for row in rows.tolist())
         return

@@ -16,6 +16,7 @@ from dfloader.peers import (
     Passes,
     keras_flow,
     keras_preprocessing_flow,
+    passes_over,
     tf_by_hand,
     tf_directory,
     torch_loader,
@@ -137,7 +138,7 @@ def _dataset(given: Given, workers: int, stack: ExitStack) -> Callable[[], Itera
     from dfloader.tfdata import to_tf_dataset
 
     ds = to_tf_dataset(given.frame, given.batch_size, num_parallel_calls=workers, **given.spec)
-    return partial(_once, ds)
+    return passes_over(ds)
 
 
 def _records(given: Given, workers: int, stack: ExitStack) -> Callable[[], Iterator[Any]]:
@@ -147,11 +148,7 @@ def _records(given: Given, workers: int, stack: ExitStack) -> Callable[[], Itera
     assert given.records is not None
     spec = {name: value for name, value in given.spec.items() if name not in WRITING}
     ds = read_tfrecords(given.records, given.batch_size, num_parallel_calls=workers, **spec)
-    return partial(_once, ds)
-
-
-def _once(batches: Any) -> Iterator[Any]:
-    yield from batches
+    return passes_over(ds)
 
 
 _SEQUENCE = ("dfloader.sequence",)

@@ -18,6 +18,7 @@ import numpy as np
 from dfloader.batch import Loader, prepare
 from dfloader.frame import resolve
 from dfloader.spec import parse
+from dfloader.table import Target
 
 Passes = Callable[[], Iterator[Any]]
 
@@ -111,7 +112,7 @@ def tf_by_hand(given: Given, workers: int, stack: ExitStack) -> Passes:
     ds = ds.shuffle(len(given.paths), seed=int(order.seed % 2**31)) if order.shuffle else ds
     ds = ds.map(load, num_parallel_calls=tf.data.AUTOTUNE)
     ds = ds.batch(given.batch_size, drop_remainder=order.drop_remainder)
-    return _read(ds.prefetch(tf.data.AUTOTUNE))
+    return passes_over(ds.prefetch(tf.data.AUTOTUNE))
 
 
 def tf_directory(given: Given, workers: int, stack: ExitStack) -> Passes:
@@ -133,7 +134,7 @@ def tf_directory(given: Given, workers: int, stack: ExitStack) -> Passes:
         interpolation=image.interpolation,
         verbose=False,
     )
-    return _read(ds)
+    return passes_over(ds)
 
 
 def torch_loader(given: Given, workers: int, stack: ExitStack) -> Passes:
@@ -149,7 +150,7 @@ def torch_loader(given: Given, workers: int, stack: ExitStack) -> Passes:
         persistent_workers=workers > 0,
         drop_last=order.drop_remainder,
     )
-    return _read(loader)
+    return passes_over(loader)
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,9 @@ class Examples:
         return example if isinstance(batch, tuple) else example[0]
 
 
-def _read(batches: Any) -> Passes:
+def passes_over(batches: Any) -> Passes:
+    """Give one pass after the other over what can be iterated again and again."""
+
     def passes() -> Iterator[Any]:
         yield from batches
 
@@ -184,8 +187,10 @@ def _flow(given: Given, generator: Any) -> Any:
     columns: dict[str, Any] = {"filename": given.paths}
     words: dict[str, Any] = {"class_mode": mode}
     if mode is not None:
-        names = [str(name) for name in loader.table.encoder.class_names]  # type: ignore[union-attr]
-        columns["class"] = np.array(names, object)[loader.table.target.data]  # type: ignore[union-attr]
+        target = _target(loader)
+        assert target is not None and target.encoder is not None
+        names = [str(name) for name in target.encoder.class_names]
+        columns["class"] = np.array(names, object)[target.data]
         words["classes"] = names
     if loader.table.weights is not None:
         columns["weight"] = loader.table.weights
@@ -202,12 +207,18 @@ def _flow(given: Given, generator: Any) -> Any:
     )
 
 
+def _target(loader: Loader) -> Target | None:
+    target = loader.table.target
+    assert target is None or isinstance(target, Target)  # `peers_check` lets no dict through
+    return target
+
+
 def _linked(given: Given, stack: ExitStack) -> str:
     """Make a folder that holds a link to each row's file, in a folder of its class."""
     folder = stack.enter_context(TemporaryDirectory(prefix="dfloader-"))
-    target = given.loader.table.target
-    codes = np.zeros(len(given.paths), int) if target is None else target.data  # type: ignore[union-attr]
-    for code in range(1 if target is None else target.classes):  # type: ignore[union-attr]
+    target = _target(given.loader)
+    codes = np.zeros(len(given.paths), int) if target is None else target.data
+    for code in range(1 if target is None else target.classes):
         Path(folder, f"{code:06}").mkdir()
     for row, (path, code) in enumerate(zip(given.paths, codes.tolist(), strict=True)):
         Path(folder, f"{code:06}", f"{row:09}{Path(path).suffix}").symlink_to(path)

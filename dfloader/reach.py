@@ -19,7 +19,7 @@ def check_needs_no_framework(loader: Loader) -> None:
         ValueError: a callable would make them import one.
     """
     functions = {f"augment: {call.name}": call.function for call in loader.calls}
-    functions[f"loader: {loader.table.images.loader_name}"] = loader.table.images.loader
+    functions["loader"] = loader.table.images.loader
     for name, function in functions.items():
         loaded = sorted(_modules(function) & _FRAMEWORKS)
         if loaded:

@@ -170,7 +170,7 @@ def _key(schema: Schema, count: int, table: Table, columns: Mapping[str, Column]
                 digest.update(np.ascontiguousarray(array).data)
     for source in (table.images, table.masks):
         if source is not None:
-            digest.update(source.loader_name.encode())
+            digest.update(source.loader_identity)
             for content in map(source.__getitem__, columns["row"].data.tolist()):
                 digest.update(b"%d " % len(content) + content)
     return digest.hexdigest()

@@ -6,6 +6,7 @@ are one more format for the decoder, told by its magic like every other.
 
 import io
 import os
+import pickle
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dfloader import remote
-from dfloader.errors import DecodeError
+from dfloader.errors import DataFrameError, DecodeError
 from dfloader.packed import Packed
 from dfloader.ranges import Ranges
 
@@ -45,12 +46,23 @@ class Source:
         return self.data[row]
 
     @property
-    def loader_name(self) -> str:
-        """Tell the user's function from others, as far as a name does; "" where there is none."""
-        kind = type(self.loader)
-        name = getattr(self.loader, "__qualname__", f"{kind.__module__}.{kind.__qualname__}")
-        module = getattr(self.loader, "__module__", "")
-        return "" if self.loader is None else f"{module}.{name}"
+    def loader_identity(self) -> bytes:
+        """Give bytes that tell the user's function, with what is bound to it, from others.
+
+        Raises:
+            DataFrameError: it is a lambda, or made inside a function: no name tells it from others.
+        """
+        if self.loader is None:
+            return b""
+        try:
+            return pickle.dumps(self.loader)
+        except Exception as error:  # pickle raises AttributeError, TypeError, PicklingError
+            raise DataFrameError(
+                f"loader={self.loader!r} cannot be told from other functions, as a cache and "
+                "records need.",
+                column=self.column,
+                hint="Define it at the top of a module.",
+            ) from error
 
     def take(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         """Give the paths or contents of `rows` as an object array (len(rows),) of bytes."""

@@ -1,5 +1,6 @@
 """loader=: a function of the user's from a path to an array (U118), through every engine."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,21 @@ def test_a_cache_knows_one_function_from_another(
     said = {"cache": tmp_path / "cache", "workers": 0, **SPEC}
     assert DataFrameSequence(frame, 5, loader=dicom_like, **said)[0].any()
     assert not DataFrameSequence(frame, 5, loader=black, **said)[0].any()
+
+
+def test_a_cache_knows_what_is_bound_to_a_function_and_refuses_what_has_no_name(
+    own_format: tuple[pd.DataFrame, npt.NDArray[np.uint8]],
+) -> None:
+    frame, _ = own_format
+    said = {"cache": "memory", "workers": 0, **SPEC}
+    one, two = (DataFrameSequence(frame, 5, loader=partial(grey, level=n), **said) for n in (1, 2))
+    assert (one[0] == 1).all() and (two[0] == 2).all()
+    with pytest.raises(DataFrameError, match=r"Define it at the top of a module"):
+        DataFrameSequence(frame, 5, loader=lambda path: grey(path, 3), **said)
+
+
+def grey(path: str, level: int) -> npt.NDArray[np.uint8]:
+    return np.full((16, 12), level, np.uint8)
 
 
 def black(path: str) -> npt.NDArray[np.uint8]:
