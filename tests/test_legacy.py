@@ -453,7 +453,33 @@ def test_c11_files_count_by_the_end_of_their_name_and_by_being_files(flow, tmp_p
     ]
 
 
-def test_c11_many_files_are_checked_alike(tmp_path):
+@pytest.mark.parametrize("kind", ["str", object])
+def test_c11_a_short_name_is_not_the_end_of_the_others(tmp_path, kind):
+    for name in ("g", *(f"{i}.jpg" for i in range(40))):
+        (tmp_path / name).touch()
+    frame = pd.DataFrame({"filename": ["g", *(f"{i}.jpg" for i in range(40))]}).astype(kind)
+    with pytest.warns(UserWarning, match="Found 1 invalid"):
+        batches = flow_from_dataframe(frame, str(tmp_path), class_mode=None, verbose=0)
+    assert batches.filenames == [f"{i}.jpg" for i in range(40)]
+
+
+@pytest.mark.parametrize("kind", ["str", object])
+def test_c11_a_listing_is_of_files_and_of_any_bytes(tmp_path, kind):
+    (tmp_path / "folder.jpg").mkdir()
+    (tmp_path / "broken.jpg").symlink_to("nowhere")
+    (tmp_path / os.fsdecode(b"\xff.jpg")).touch()
+    names = [f"{i}é.jpg" for i in range(40)]
+    for name in names:
+        (tmp_path / name).touch()
+    given = ["folder.jpg", *names, "broken.jpg", "none.jpg"]
+    frame = pd.DataFrame({"filename": given}).astype(kind)
+    with pytest.warns(UserWarning, match="Found 3 invalid"):
+        batches = flow_from_dataframe(frame, str(tmp_path), class_mode=None, verbose=0)
+    assert batches.filenames == names
+
+
+@pytest.mark.parametrize("kind", ["str", object])
+def test_c11_many_files_are_checked_alike(tmp_path, kind):
     """Above the number of rows where folders are listed instead of files looked up."""
     for i in range(40):
         (tmp_path / f"{i}.jpg").touch()
@@ -463,6 +489,7 @@ def test_c11_many_files_are_checked_alike(tmp_path):
     names = [f"{i}.jpg" for i in range(50)] + ["linked.png", "broken.png", "folder.png", "0.txt"]
     prefixes = ["", "./", f"{tmp_path}/", "folder.png/../"]
     frame = pd.DataFrame({"filename": [prefix + name for prefix in prefixes for name in names]})
+    frame = frame.astype(kind)
     with pytest.warns(UserWarning):
         ours = flow_from_dataframe(frame, str(tmp_path), class_mode=None, verbose=0)
     with pytest.warns(UserWarning):

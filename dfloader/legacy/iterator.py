@@ -14,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby, pairwise
 from typing import Any, ClassVar
 
@@ -87,7 +88,7 @@ class DataFrameIterator(Sequence):
         super().__init__()
         vars(self).update(vars(look) | vars(settings))
         self.image_shape = look.shape
-        self.filenames = rows.filenames
+        self._names = rows.names
         self.samples = self.n = len(rows)
         if rows.class_indices is not None and rows.classes is not None:
             self.class_indices, self.classes = rows.class_indices, rows.classes
@@ -101,6 +102,10 @@ class DataFrameIterator(Sequence):
         self._key = copy_of_global().randint(2**31) if self.seed is None else self.seed
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
+
+    @cached_property
+    def filenames(self) -> list[str]:
+        return self._names.tolist()
 
     @property
     def filepaths(self) -> list[str]:

@@ -6,7 +6,6 @@ which files exist, and are those of both subsets. The caller's frame is not modi
 """
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dfloader.legacy.checks import WITHOUT_CLASSES, Columns, check_columns, values_of
+from dfloader.legacy.checks import WITHOUT_CLASSES, Columns, check_columns
 from dfloader.legacy.files import image_files
+from dfloader.legacy.labels import Labels, labels_of
+from dfloader.legacy.names import Names, names_of
 
 SHOWN_FILES = 5
 
@@ -27,21 +28,21 @@ class Rows:
     """The rows an iterator serves, in frame order.
 
     Attributes:
-        filenames: as the frame has them.
+        names: the file names, as the frame has them.
         class_indices: class to number; None for the modes without classes.
         classes: the number of each row's class, or a list of them; None as above.
         targets: what ``raw`` and ``multi_output`` serve, None else.
         weights: a number a row, or None.
     """
 
-    filenames: list[str]
+    names: Names
     class_indices: dict[str, int] | None
     classes: list[Any] | None
     targets: Any
     weights: npt.NDArray[Any] | None
 
     def __len__(self) -> int:
-        return len(self.filenames)
+        return len(self.names)
 
 
 def read(
@@ -60,28 +61,28 @@ def read(
         warn_about_cut: say so if the part's classes are not those of the rest.
     """
     check_columns(frame, columns)
-    names = frame[columns.x].tolist()
+    names = names_of(frame[columns.x])
     kept = _with_files(names, columns, directory) if validate else np.arange(len(names))
-    labels: list[Any] = []
-    names_of_classes: list[str] | None = None
+    numbers, classes = None, None
     if columns.class_mode not in WITHOUT_CLASSES:
-        kept, labels, names_of_classes = _with_classes(kept, values_of(frame[columns.y]), columns)
-    part = _part(len(kept), split)
-    if warn_about_cut and names_of_classes is not None:
-        _compare_classes(labels, part)
-    kept, labels = kept[part], labels[part]
-    numbers = None if names_of_classes is None else {c: i for i, c in enumerate(names_of_classes)}
+        kept, labels, order = _with_classes(kept, labels_of(frame[columns.y]), columns)
+        part = _part(len(kept), split)
+        if warn_about_cut:
+            _compare_classes(labels, part)
+        numbers = {name: number for number, name in enumerate(order)}
+        classes = labels.take(part).numbered(numbers)
+    kept = kept[_part(len(kept), split)]
     return Rows(
-        filenames=_take(names, kept),
+        names=names if len(kept) == len(names) else names.take(kept),
         class_indices=numbers,
-        classes=None if numbers is None else _numbers(labels, numbers),
+        classes=classes,
         targets=_targets(frame, columns, kept),
         weights=_plain(frame[columns.weight])[kept] if columns.weight else None,
     )
 
 
-def _with_files(names: list[str], columns: Columns, directory: str) -> Positions:
-    if not names:
+def _with_files(names: Names, columns: Columns, directory: str) -> Positions:
+    if not len(names):
         # The original loses its columns on an empty frame and fails on the next one it needs.
         raise KeyError(columns.x if columns.class_mode in WITHOUT_CLASSES else columns.y)
     found = image_files(directory, names)
@@ -98,55 +99,28 @@ def _with_files(names: list[str], columns: Columns, directory: str) -> Positions
 
 
 def _with_classes(
-    kept: Positions, labels: list[Any], columns: Columns
-) -> tuple[Positions, list[Any], list[str]]:
+    kept: Positions, labels: Labels, columns: Columns
+) -> tuple[Positions, Labels, list[str]]:
     """Return the rows left, their labels, and the classes in order."""
-    labels = _take(labels, kept)
+    if len(kept) < len(labels):
+        labels = labels.take(kept)
     if not columns.classes:
-        return kept, labels, sorted(_distinct(labels))
+        return kept, labels, sorted(labels.distinct())
     classes = list(dict.fromkeys(columns.classes))
-    labels = [_only(label, set(classes)) for label in labels]
-    known = [i for i, label in enumerate(labels) if label is not None]
-    return kept[known], [labels[i] for i in known], classes
-
-
-def _distinct(labels: Sequence[Any]) -> set[Any]:
-    if set(map(type, labels)) <= {str}:
-        return set(labels)
-    return {one for label in labels for one in ([label] if isinstance(label, str) else label)}
-
-
-def _only(label: Any, classes: set[Any]) -> Any:
-    """Keep the known part of a label; None if nothing is left."""
-    if isinstance(label, str):
-        return label if label in classes else None
-    return [one for one in label if one in classes] or None
-
-
-def _numbers(labels: Sequence[Any], numbers: dict[str, int]) -> list[Any]:
-    if set(map(type, labels)) <= {str}:
-        return list(map(numbers.__getitem__, labels))
-    return [
-        numbers[label] if isinstance(label, str) else [numbers[one] for one in label]
-        for label in labels
-    ]
-
-
-def _take(values: list[Any], kept: Positions) -> list[Any]:
-    """Pick by position; ``kept`` rises, so as many as there are values is all of them."""
-    return values if len(kept) == len(values) else [values[i] for i in kept.tolist()]
+    known, labels = labels.only(set(classes))
+    return kept[known], labels, classes
 
 
 def _part(n: int, split: tuple[float, float] | None) -> slice:
     return slice(None) if split is None else slice(int(split[0] * n), int(split[1] * n))
 
 
-def _compare_classes(labels: list[Any], part: slice) -> None:
-    inside, outside = _distinct(labels[part]), _distinct(labels[part.stop :])
+def _compare_classes(labels: Labels, part: slice) -> None:
+    inside, outside = labels.take(part).distinct(), labels.take(slice(part.stop, None)).distinct()
     if inside != outside:
         only = [sorted(inside - outside)[:SHOWN_FILES], sorted(outside - inside)[:SHOWN_FILES]]
         warnings.warn(
-            f"The validation cut takes the first {len(labels[part])} rows as they stand: classes "
+            f"The validation cut takes the first {part.stop} rows as they stand: classes "
             f"only in validation {only[0]}, only in training {only[1]}. Shuffle the frame first "
             "(dataframe.sample(frac=1, random_state=0)), or cut it with dfloader.split_dataframe.",
             stacklevel=4,  # the caller of flow_from_dataframe
@@ -155,7 +129,7 @@ def _compare_classes(labels: list[Any], part: slice) -> None:
 
 def _targets(frame: pd.DataFrame, columns: Columns, kept: Positions) -> Any:
     if columns.class_mode == "multi_output":
-        return [np.array(_take(frame[name].tolist(), kept)) for name in columns.y]
+        return [np.array(frame[name].iloc[kept].tolist()) for name in columns.y]
     return _plain(frame[columns.y])[kept] if columns.class_mode == "raw" else None
 
 
