@@ -453,7 +453,7 @@ def test_c11_files_count_by_the_end_of_their_name_and_by_being_files(flow, tmp_p
     ]
 
 
-@pytest.mark.parametrize("kind", ["str", object])
+@pytest.mark.parametrize("kind", ["str", "string[pyarrow]", object])
 def test_c11_a_short_name_is_not_the_end_of_the_others(tmp_path, kind):
     for name in ("g", *(f"{i}.jpg" for i in range(40))):
         (tmp_path / name).touch()
@@ -463,7 +463,7 @@ def test_c11_a_short_name_is_not_the_end_of_the_others(tmp_path, kind):
     assert batches.filenames == [f"{i}.jpg" for i in range(40)]
 
 
-@pytest.mark.parametrize("kind", ["str", object])
+@pytest.mark.parametrize("kind", ["str", "string[pyarrow]", object])
 def test_c11_a_listing_is_of_files_and_of_any_bytes(tmp_path, kind):
     (tmp_path / "folder.jpg").mkdir()
     (tmp_path / "broken.jpg").symlink_to("nowhere")
@@ -478,7 +478,7 @@ def test_c11_a_listing_is_of_files_and_of_any_bytes(tmp_path, kind):
     assert batches.filenames == names
 
 
-@pytest.mark.parametrize("kind", ["str", object])
+@pytest.mark.parametrize("kind", ["str", "string[pyarrow]", object])
 def test_c11_many_files_are_checked_alike(tmp_path, kind):
     """Above the number of rows where folders are listed instead of files looked up."""
     for i in range(40):

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-FEWEST_TO_LIST = 16  # a listing costs about as much as this many look-ups
 ENTRIES_PER_NAME = 20  # how far to read a folder that holds much more than the names
 LISTED_AT_ONCE = 16_384  # names, in a table that the cache of a core holds
 
@@ -30,7 +29,7 @@ class Names(Protocol):
     def __getitem__(self, row: int) -> str: ...
 
     def take(self, rows: Positions) -> "Names":
-        """Keep these rows, in this order."""
+        """Keep these rows, whose positions rise."""
 
     def tolist(self) -> list[str]:
         """Give a Python string a row."""
@@ -38,8 +37,11 @@ class Names(Protocol):
     def ends(self, length: int) -> tuple[Positions, list[str]]:
         """Give the number of each name's last characters, and the texts numbered."""
 
-    def any_with(self, character: str) -> bool:
-        """Say if a name has this character."""
+    def by_folder(self) -> "tuple[Positions, list[str], Names]":
+        """Give the number of each name's folder, the folders, and the names without them.
+
+        A folder ends in the separator; a name without one is in the folder "".
+        """
 
     def listed_in(self, folder: str) -> Mask:
         """Say which names a listing shows as files; none where there is no listing."""
@@ -69,6 +71,8 @@ class ListedNames:
         return self._names[row]
 
     def take(self, rows: Positions) -> Names:
+        if len(rows) == len(self):
+            return self
         return ListedNames([self._names[row] for row in rows.tolist()])
 
     def tolist(self) -> list[str]:
@@ -82,8 +86,14 @@ class ListedNames:
         numbers = {end: number for number, end in enumerate(dict.fromkeys(ends))}
         return np.fromiter(map(numbers.__getitem__, ends), np.intp, len(ends)), list(numbers)
 
-    def any_with(self, character: str) -> bool:
-        return character in "".join(self._names)
+    def by_folder(self) -> tuple[Positions, list[str], Names]:
+        if os.sep not in "".join(self._names):
+            return np.zeros(len(self), np.intp), [""], self
+        parts = [name.rpartition(os.sep) for name in self._names]
+        folders = [folder + separator for folder, separator, _ in parts]
+        numbers = {folder: number for number, folder in enumerate(dict.fromkeys(folders))}
+        number_of = np.fromiter(map(numbers.__getitem__, folders), np.intp, len(folders))
+        return number_of, list(numbers), ListedNames([base for _, _, base in parts])
 
     def listed_in(self, folder: str) -> Mask:
         listed = set(chain.from_iterable(_files_in(folder, len(self))))
@@ -109,6 +119,8 @@ class ArrowNames:
         return str(self._text[row])
 
     def take(self, rows: Positions) -> Names:
+        if len(rows) == len(self):
+            return self
         return ArrowNames(self._text.take(rows))
 
     def tolist(self) -> list[str]:
@@ -125,10 +137,18 @@ class ArrowNames:
         coded = ends.dictionary_encode()
         return coded.indices.to_numpy(), coded.dictionary.to_pylist()
 
-    def any_with(self, character: str) -> bool:
+    def by_folder(self) -> tuple[Positions, list[str], Names]:
+        import pyarrow
         from pyarrow import compute
 
-        return bool(compute.any(compute.match_substring(self._text, character)).as_py())
+        if not compute.any(compute.match_substring(self._text, os.sep)).as_py():
+            return np.zeros(len(self), np.intp), [""], self
+        nothing, separator = (pyarrow.scalar(text, self._text.type) for text in ("", os.sep))
+        rooted = compute.binary_join_element_wise(nothing, self._text, separator)  # two parts each
+        parts = compute.split_pattern(rooted, os.sep, max_splits=1, reverse=True).flatten()
+        coded = parts[::2].dictionary_encode()
+        folders = [part[1:] + os.sep if part else "" for part in coded.dictionary.to_pylist()]
+        return coded.indices.to_numpy(), folders, ArrowNames(parts[1::2])
 
     def listed_in(self, folder: str) -> Mask:
         import pyarrow
@@ -154,8 +174,6 @@ class ArrowNames:
 
 def _files_in(folder: AnyStr, names: int) -> Iterator[list[AnyStr]]:
     """List the files of a folder for so many names, part by part."""
-    if names < FEWEST_TO_LIST:
-        return
     try:
         with os.scandir(folder) as entries:
             some = islice(entries, max(1000, names * ENTRIES_PER_NAME))

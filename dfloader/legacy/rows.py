@@ -73,7 +73,7 @@ def read(
         classes = labels.take(part).numbered(numbers)
     kept = kept[_part(len(kept), split)]
     return Rows(
-        names=names if len(kept) == len(names) else names.take(kept),
+        names=names.take(kept),
         class_indices=numbers,
         classes=classes,
         targets=_targets(frame, columns, kept),
